@@ -9,13 +9,14 @@ import math
 import socket
 from collections.abc import Awaitable, Callable, Iterator, Mapping
 from contextlib import contextmanager
+from dataclasses import replace
 from importlib import import_module
 from types import ModuleType
-from typing import NamedTuple
 
 import anyio
 import h11
 import uvicorn
+from anyio.abc import TaskGroup
 from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
 from starlette.middleware import Middleware
@@ -24,13 +25,11 @@ from starlette.responses import JSONResponse, Response
 from starlette.routing import Mount, Route
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
-from atlas.access.certificates import HouseCertificates
+from atlas import own_words
 from atlas.access.pairing import Pairings
-from atlas.config import GatewayConfig
+from atlas.config import Config, GatewayConfig
 from atlas.errors import AtlasError, ConfigError
 from atlas.gateway import (
-    announcements,
-    asks,
     chat,
     conversations,
     embeddings,
@@ -38,6 +37,7 @@ from atlas.gateway import (
     pairing,
     realtime,
     realtime_secrets,
+    realtime_webrtc,
     responses,
     speech,
     trust,
@@ -46,8 +46,10 @@ from atlas.gateway import (
 from atlas.gateway.api import door
 from atlas.gateway.api.errors import PREFIX, nothing_there
 from atlas.gateway.auth import Guesses, Secrets
+from atlas.gateway.esphome_sounds import SoundServer
 from atlas.gateway.files import Files
 from atlas.gateway.guard import HEALTH, Guard
+from atlas.gateway.https import SecureDoor, SecureListener
 from atlas.gateway.live import OpenConnections
 from atlas.house import House
 
@@ -59,14 +61,15 @@ UNREAD_SECONDS = 0.2  # a connection younger than this is not closed: its reques
 HEALTH_SECONDS = 0.5  # how old an answer to /health may be: however many ask, the parts are asked twice a second
 IDLE_SECONDS = 30  # an HTTP connection without a request is closed, also one that only ever begins to ask
 HIGHEST_PORT = 65_535
-HANDSHAKE_SECONDS = 5.0  # from connecting to encrypted; whoever is slower is closed
+STALLED_MILLISECONDS = 30_000  # a peer that reads nothing for so long is gone; closing would wait for it for ever
+THIS_MACHINE = {"", "localhost", "127.0.0.1", "::1"}  # a host that no network reaches
 DRAIN_SECONDS = 3  # what replies under way get when Atlas stops
 
 
-def build(house: House, certificates: HouseCertificates | None = None, setup_code: str = "") -> Starlette:
+def build(house: House, secure: SecureListener | None = None, setup_code: str = "") -> Starlette:
     """Return the app: every URL, and what happens to those that go wrong."""
     files, secrets, pace, guesses = Files(), Secrets(), conversations.Pace(), Guesses()
-    pairings = Pairings(house.devices.create, setup_code) if house.devices else None
+    pairings = Pairings(house.devices, setup_code) if house.devices else None
     app = Starlette(
         routes=[
             Route(HEALTH, health_of(house)),
@@ -75,13 +78,11 @@ def build(house: House, certificates: HouseCertificates | None = None, setup_cod
             *embeddings.routes(house),  # /v1/embeddings
             *speech.routes(house, files),  # /v1/audio/transcriptions, /v1/audio/speech
             *realtime.routes(house, files),  # /v1/realtime
+            *realtime_webrtc.routes(),  # /v1/realtime/calls, …/{id}/hangup
             *realtime_secrets.routes(house, secrets),  # /v1/realtime/client_secrets
-            *announcements.routes(house),  # /v1/announcements, /v1/announcements/{id}
-            *asks.routes(house),  # /v1/asks, /v1/asks/{id}
-            *conversations.routes(house, pace),  # /v1/conversations, …/search, …/export
-            Mount("/api", door.build(house, pace, pairings)),  # the house's own data: see /api/
+            Mount("/api", door.build(house, pace, pairings, files, secure)),  # the house's own data: see /api/
             *(pairing.routes(pairings, guesses) if pairings else ()),  # /pair
-            *(trust.routes(certificates) if certificates else ()),  # /ca/
+            *(trust.routes(secure, house.config.house.language) if secure else ()),  # /ca/
             *page.routes(),  # / and its files
         ],
         middleware=[Middleware(Guard, house=house)],
@@ -106,29 +107,25 @@ async def _http_error(request: Request, trouble: Exception) -> Response:
 
 def health_of(house: House) -> Callable[[Request], Awaitable[Response]]:
     """Return the endpoint of `/health`: 200 when every part works, else 503; it needs no token and tells no secret."""
-    lock, looked_at = anyio.Lock(), -math.inf
-    parts: Mapping[str, object] = {}
+    lock = anyio.Lock()
+    seen: dict[str, tuple[float, Mapping[str, object]]] = {}  # by language: when, and what
 
     async def health(request: Request) -> Response:
-        nonlocal looked_at, parts
         async with lock:
+            looked_at, parts = seen.get(own_words.language(), (-math.inf, {}))
             if anyio.current_time() > looked_at + HEALTH_SECONDS:
                 parts = await house.health()
-                looked_at = anyio.current_time()
+                seen[own_words.language()] = anyio.current_time(), parts
         return JSONResponse(dict(parts), 200 if parts.get("status") == "ok" else 503)
 
     return health
 
 
-class SecureListener(NamedTuple):
-    """Where https is served, and with what."""
+def listen(config: GatewayConfig, key: str = "port") -> socket.socket:
+    """Take the address before anything slow is loaded; `key` is the setting of its port.
 
-    listener: socket.socket
-    certificates: HouseCertificates
-
-
-def listen(config: GatewayConfig) -> socket.socket:
-    """Take the address before anything slow is loaded. Raises `ConfigError` when it is taken or not this machine's."""
+    Raises `ConfigError` when it is taken or not this machine's.
+    """
     if not 0 <= config.port <= HIGHEST_PORT:  # the system would quietly take the rest of a division
         raise ConfigError(f"there is no port {config.port}", hint=f"ports go from 1 to {HIGHEST_PORT}")
     try:
@@ -136,6 +133,8 @@ def listen(config: GatewayConfig) -> socket.socket:
         listener = socket.socket(family, kind, protocol)
         try:
             listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+            # Its connections inherit it. It counts what was sent and not taken, on every protocol that runs over them.
+            listener.setsockopt(socket.IPPROTO_TCP, socket.TCP_USER_TIMEOUT, STALLED_MILLISECONDS)
             listener.bind(address)
             listener.listen()
             listener.setblocking(False)
@@ -144,7 +143,7 @@ def listen(config: GatewayConfig) -> socket.socket:
             raise
     except OSError as trouble:
         raise ConfigError(
-            f"cannot listen on {config.host}:{config.port}: {trouble}", hint=_advice(trouble, config)
+            f"cannot listen on {config.host}:{config.port}: {trouble}", hint=_advice(trouble, config, key)
         ) from trouble
     return listener
 
@@ -163,7 +162,8 @@ async def serve(
     has the `setup_code` claims the house, once.
     """
     listener = listener or listen(house.config.gateway)
-    application = build(house, secure.certificates if secure else None, setup_code)
+    application = build(house, secure, setup_code)
+    listening = anyio.Event()
     server = _Server(
         uvicorn.Config(
             application,
@@ -181,8 +181,7 @@ async def serve(
             timeout_keep_alive=IDLE_SECONDS,
             timeout_graceful_shutdown=DRAIN_SECONDS,
         ),
-        ready,
-        secure,
+        listening.set,
     )
 
     async def run() -> None:
@@ -195,11 +194,19 @@ async def serve(
             await tasks.start(_wyoming("service").serve, house)
         for satellite in house.config.wyoming_satellites:
             tasks.start_soon(_wyoming("satellites").call, house, satellite)
+        if house.config.esphome_devices:
+            await _call_esphome(house, tasks)
+        if house.config.gateway.mdns:
+            _announce(house.config, tasks, is_secure=secure is not None)
         tasks.start_soon(application.state.live.watch)
         if secure:
             tasks.start_soon(secure.certificates.watch)
         tasks.start_soon(run)
         try:
+            await listening.wait()
+            if secure:
+                tasks.start_soon(SecureDoor(secure, server.protocol).serve)
+            ready()
             await anyio.sleep_forever()
         finally:
             server.should_exit = True
@@ -208,6 +215,24 @@ async def serve(
 def _wyoming(side: str) -> ModuleType:
     """Return a door of Wyoming, which only a house loads that opens it."""
     return import_module(f"atlas.gateway.wyoming_{side}")
+
+
+def _announce(config: Config, tasks: TaskGroup, *, is_secure: bool) -> None:
+    """Announce by mDNS what is served where a network reaches it."""
+    config = config if is_secure else replace(config, gateway=replace(config.gateway, https_host=""))
+    if {config.gateway.host, config.gateway.https_host, config.wyoming.host} - THIS_MACHINE:
+        tasks.start_soon(import_module("atlas.gateway.mdns").announce, config)
+
+
+async def _call_esphome(house: House, tasks: TaskGroup) -> None:
+    """Call the ESPHome devices, and serve them what they are to say."""
+    sounds = None
+    if house.config.esphome.host:
+        sounds = SoundServer(house.config.esphome)
+        await tasks.start(sounds.serve)
+    devices = import_module("atlas.gateway.esphome_devices")  # which only a house loads that has some
+    for device in house.config.esphome_devices:
+        tasks.start_soon(devices.call, house, device, sounds)
 
 
 class _Http(H11Protocol):
@@ -263,12 +288,9 @@ class _Http(H11Protocol):
 class _Server(uvicorn.Server):
     """uvicorn as a guest: it says when it is ready, and leaves the process's signals to whoever owns them."""
 
-    def __init__(
-        self, config: uvicorn.Config, ready: Callable[[], object], secure: SecureListener | None = None
-    ) -> None:
+    def __init__(self, config: uvicorn.Config, ready: Callable[[], object]) -> None:
         super().__init__(config)
         self._ready = ready
-        self._secure = secure
 
     @contextmanager
     def capture_signals(self) -> Iterator[None]:
@@ -276,30 +298,18 @@ class _Server(uvicorn.Server):
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
         await super().startup(sockets)
-        if self._secure:
-            self.servers.append(await self._serve_tls(self._secure))
         self._ready()
 
-    async def _serve_tls(self, secure: SecureListener) -> asyncio.Server:
-        """Serve https beside http, with the same bounds for both together."""
-
-        def protocol() -> asyncio.Protocol:
-            return _Http(self.config, self.server_state, self.lifespan.state)
-
-        return await asyncio.get_running_loop().create_server(
-            protocol,
-            sock=secure.listener,
-            ssl=secure.certificates.context,
-            ssl_handshake_timeout=HANDSHAKE_SECONDS,
-            backlog=self.config.backlog,
-        )
+    def protocol(self) -> asyncio.Protocol:
+        """Return what answers on one connection; http and https have the same bounds together."""
+        return _Http(self.config, self.server_state, self.lifespan.state)
 
 
-def _advice(trouble: OSError, config: GatewayConfig) -> str:
+def _advice(trouble: OSError, config: GatewayConfig, key: str) -> str:
     match trouble.errno:
         case errno.EADDRINUSE:
-            return "is Atlas running already? Stop it, or choose another [gateway] port (ATLAS_GATEWAY_PORT)"
+            return f"is Atlas running already? Stop it, or choose another [gateway] {key} (ATLAS_GATEWAY_{key.upper()})"
         case errno.EACCES:
             return f"ports below 1024 belong to the system; choose another than {config.port}"
         case _:
-            return "check host and port in [gateway]"
+            return f"check host and {key} in [gateway]"

@@ -12,6 +12,7 @@ from typing import Any
 
 import anyio
 from starlette.requests import HTTPConnection
+from starlette.responses import Response
 from starlette.websockets import WebSocket
 
 from atlas.conversation import Actor
@@ -26,6 +27,8 @@ LONGEST_WAIT_SECONDS = 3.2  # … up to this
 REMEMBERED_PEERS = 1024  # the one that was wrong longest ago is forgotten first
 WAITING_GUESSES = 32  # more wrong tokens at once are turned away without a wait, so that they cannot pile up
 COOKIE = "__Host-atlas"  # a browser sends it over https to this very host alone, and shows it to no script
+COOKIE_SECONDS = 400 * 86_400  # the longest that browsers keep one; revoking ends it before
+CALLS = "/v1/realtime/calls"
 EPHEMERAL = "ek_"  # how ephemeral tokens begin
 MOST_SECRETS = 32  # of one device that count at once; more drop its oldest
 
@@ -91,8 +94,8 @@ class Secrets:
 
 
 def secret_of(connection: HTTPConnection) -> Secret | None:
-    """Return the ephemeral token that opened this WebSocket; elsewhere none counts."""
-    is_session = connection.scope["type"] == "websocket"
+    """Return the ephemeral token that opened this WebSocket or call; elsewhere none counts."""
+    is_session = connection.scope["type"] == "websocket" or connection.scope["path"] == CALLS
     secret = connection.app.state.secrets.find(token_of(connection)) if is_session else None
     assert secret is None or isinstance(secret, Secret)
     return secret
@@ -177,6 +180,21 @@ def _token_of_cookie(connection: HTTPConnection) -> str:
     ours = page == f"{scheme}://{connection.headers.get('host', '')}".lower() if page or changes else True
     near = connection.headers.get("sec-fetch-site", "none") in ("same-origin", "none")
     return token if ours and near else ""
+
+
+def set_cookie(response: Response, token: str) -> None:
+    """Have the browser keep a token where no script can read it, and send it to this very host over https alone."""
+    response.set_cookie(COOKIE, token, COOKIE_SECONDS, path="/", secure=True, httponly=True, samesite="strict")
+
+
+def clear_cookie(response: Response) -> None:
+    """Have the browser forget the token of its cookie."""
+    response.delete_cookie(COOKIE, path="/", secure=True, httponly=True, samesite="strict")
+
+
+def is_by_cookie(connection: HTTPConnection) -> bool:
+    """Tell whether what a request came in by, or failed to, is the browser's cookie."""
+    return bool(_token_of_cookie(connection)) and token_of(connection) == connection.cookies[COOKIE]
 
 
 def subprotocol_of(websocket: WebSocket) -> str | None:

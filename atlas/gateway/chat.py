@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -15,11 +15,11 @@ from starlette.routing import Route
 from atlas.conversation import Actor, Message, Turn, Usage, fresh_id
 from atlas.errors import AtlasError, RequestError
 from atlas.events import End, Event, TextDelta, ToolFinished, TurnEnded, TurnStarted
-from atlas.gateway.asks import ask_json
 from atlas.gateway.auth import require
 from atlas.gateway.embeddings import encoders_for
-from atlas.gateway.wire import Fields, Stream, Write, json_body, sse, sse_error, while_wanted
+from atlas.gateway.wire import Fields, Stream, Write, ask_json, json_body, sse, sse_error, while_wanted
 from atlas.house import House
+from atlas.own_words import language
 from wall.roles import may
 
 ANY_AGENT = "atlas"  # the model whose agent the router picks
@@ -106,7 +106,7 @@ def read(body: Mapping[str, Any], actor: Actor, house: House) -> CompletionReque
     model = fields.text("model")
     _check_unsupported(fields)
     history, text, instructions = read_messages(fields.value("messages"))
-    history = tuple(_without_aside(message, house.waiting) for message in history)
+    history = tuple(_without_aside(message, house.waiting.values()) for message in history)
     options = _object(fields, "stream_options")
     atlas_fields = _object(fields, "atlas")
     atlas_fields.only(("remember", "person", "device", "room"))
@@ -191,11 +191,12 @@ def read_messages(value: Any) -> tuple[tuple[Message, ...], str, str]:
     return tuple(messages[:-1]), messages[-1].text, "\n\n".join(filter(None, instructions))
 
 
-def _without_aside(message: Message, waiting: str) -> Message:
+def _without_aside(message: Message, asides: Iterable[str]) -> Message:
     """Return a message as it was answered: what a stream said while nobody had a word is no part of it."""
-    if message.author != "assistant" or not waiting:
+    if message.author != "assistant":
         return message
-    return replace(message, text=message.text.removeprefix(waiting).lstrip())
+    aside = next((one for one in asides if one and message.text.startswith(one)), "")
+    return replace(message, text=message.text.removeprefix(aside).lstrip()) if aside else message
 
 
 def _message(value: Any, where: str) -> tuple[str, str]:
@@ -308,6 +309,7 @@ class TurnReport:
     ignored: tuple[str, ...] = ()  # of the request's fields
     agent: str = ""
     reason: str = ""
+    language: str = ""  # of the answer, in a house of several
     tools: list[dict[str, Any]] = field(default_factory=list)
     ended: TurnEnded | None = None
 
@@ -315,7 +317,7 @@ class TurnReport:
         """Remember what the reply's extension will say."""
         match event:
             case TurnStarted():
-                self.agent, self.reason = event.agent, event.reason
+                self.agent, self.reason, self.language = event.agent, event.reason, event.language
             case ToolFinished(call, result):
                 receipt = result.receipt
                 self.tools.append(
@@ -341,6 +343,7 @@ class TurnReport:
         """Return what OpenAI's format has no place for."""
         details: dict[str, Any] = {"turn": self.end.turn_id, "agent": self.agent, "reason": self.reason}
         details |= {"path": self.end.path, "tools": self.tools, "end": self.end.end}
+        details |= {"language": self.language} if self.language else {}
         details |= {"ignored": list(self.ignored)} if self.ignored else {}
         # A failed turn is still an answer, with status 200: it may have begun to act, and clients repeat what fails
         # with a 5xx by themselves. A timer would be set twice. Programs look here instead.
@@ -390,8 +393,9 @@ async def _stream(request: CompletionRequest, house: House, write: Write) -> Non
 
     async def wait_aloud() -> None:
         await anyio.sleep(WAITING_SECONDS)
-        if report.agent and not spoke.is_set():
-            await chunk({"content": f"{house.waiting} ", "atlas": {"aside": True}})
+        words = house.waiting.get(report.language or language(), "")
+        if words and report.agent and not spoke.is_set():
+            await chunk({"content": f"{words} ", "atlas": {"aside": True}})
 
     trouble: AtlasError | None = None
     async with anyio.create_task_group() as patience:

@@ -1,10 +1,10 @@
-"""Sound as it is made → the formats that clients ask for, piece by piece."""
+"""Encodes sound as it is made into the formats that clients ask for, piece by piece."""
 
 from __future__ import annotations
 
 import io
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any, Protocol
 
@@ -54,9 +54,12 @@ def available() -> tuple[str, ...]:
     return tuple(name for name, form in FORMATS.items() if not form.codec or form.codec in av.codecs_available)
 
 
-def encoder(name: str) -> SoundEncoder:
-    """Return an encoder for one of `available`. Calls take about a millisecond for a second of sound."""
-    form = FORMATS[name]
+def encoder(name: str, rate: int = 0) -> SoundEncoder:
+    """Return an encoder for one of `available`, to another rate than the format's usual one where one is named.
+
+    Calls take about a millisecond for a second of sound.
+    """
+    form = replace(FORMATS[name], rate=rate or FORMATS[name].rate)
     return _Compressed(form) if form.codec else _Plain()
 
 

@@ -1,4 +1,4 @@
-"""Work on files: a step at a time, and no step is begun while somebody speaks to the house and waits for its voice."""
+"""Does work on files a step at a time, and begins no step while somebody waits for the house's voice."""
 
 from __future__ import annotations
 
@@ -17,18 +17,18 @@ class Files:
 
     def __init__(self) -> None:
         self.limiter = anyio.CapacityLimiter(1)
-        self._voices = 0
+        self._holders = 0
 
     @contextmanager
     def held_back(self) -> Iterator[None]:
         """Let no step begin inside the block."""
-        self._voices += 1
+        self._holders += 1
         self.limiter.total_tokens = 0
         try:
             yield
         finally:
-            self._voices -= 1
-            if not self._voices:
+            self._holders -= 1
+            if not self._holders:
                 self.limiter.total_tokens = 1
 
 

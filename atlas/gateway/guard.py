@@ -1,8 +1,9 @@
-"""What every request passes first: its number, a host and an origin that are ours, who asks, and how much at once."""
+"""Checks every request first: its host and origin, who asks, and how much they have under way."""
 
 from __future__ import annotations
 
 import ipaddress
+import math
 import socket
 from contextlib import AbstractContextManager, ExitStack, nullcontext
 from http import HTTPStatus
@@ -11,22 +12,29 @@ from urllib.parse import urlsplit
 import anyio
 from starlette.datastructures import Headers, MutableHeaders
 from starlette.requests import HTTPConnection
+from starlette.responses import Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from starlette.websockets import WebSocket
 
-from atlas import trace
+from atlas import own_words, trace
 from atlas.conversation import fresh_id
 from atlas.errors import AtlasError, RequestError
 from atlas.gateway.api.errors import PREFIX, api_refusal
-from atlas.gateway.auth import actor_of, address_of, held_token
+from atlas.gateway.auth import actor_of, address_of, clear_cookie, held_token, is_by_cookie
 from atlas.gateway.limits import Occupancy
+from atlas.gateway.wanted_language import wanted_language
 from atlas.gateway.wire import refusal
 from atlas.house import House
 
 JSON_BYTES = 2 * 1024 * 1024  # a whole conversation of `chat.MAX_CHARACTERS`, even when every letter is escaped
 AUDIO_BYTES = 26 * 1024 * 1024  # a file of 25 MB and the form around it
 API_BYTES = 256 * 1024  # the longest note there may be
+API_SOUND_BYTES = {  # of routes that take sound in base64
+    "/api/voice-messages": 4 * 1024 * 1024,  # a minute
+    "/api/voices": 7 * 1024 * 1024,  # ten sentences of ten seconds
+}
 BODY_SECONDS = 30.0  # a body that stands still for this long will not come
+STRANGER_SECONDS = 10.0  # the whole body of who has no token, who holds a place for strangers while it comes
 POLICY_VIOLATION = 1008  # what a socket is closed with
 HEALTH = "/health"  # asked by watchdogs: neither a token nor a place is needed
 
@@ -69,9 +77,14 @@ class Guard:
                 headers["x-request-id"] = number
                 for name, value in SAFE_HEADERS.items():
                     headers.setdefault(name, value)
+                if scope["state"].get("dead_cookie") and "set-cookie" not in headers:
+                    gone = Response()
+                    clear_cookie(gone)  # else each file of the page would wait as a guess does
+                    headers["set-cookie"] = gone.headers["set-cookie"]
             await send(message)
 
         with ExitStack() as place:
+            place.enter_context(own_words.speaking(_language_of(scope)))
             try:
                 place.enter_context(await self._admitted(HTTPConnection(scope)))
             except AtlasError as refused:
@@ -84,7 +97,8 @@ class Guard:
         connection = HTTPConnection(scope)
         is_socket = scope["type"] == "websocket"
         if not is_socket:
-            receive = _bounded(receive, _limit(scope["path"]))
+            known = connection.state.actor is not None
+            receive = _bounded(receive, _limit(scope["path"]), math.inf if known else STRANGER_SECONDS)
         if connection.state.actor is None:
             await self._app(scope, receive, send)
             return
@@ -113,6 +127,7 @@ class Guard:
         if path == HEALTH:
             return nullcontext()
         connection.state.actor = actor = await actor_of(connection, self._house)
+        connection.state.dead_cookie = actor is None and is_by_cookie(connection)
         return self._occupancy.place(path, actor, address_of(connection))
 
     def _check(self, scope: Scope, headers: Headers) -> None:
@@ -163,33 +178,41 @@ def _same(origin: str, host: str) -> bool:
 
 def _limit(path: str) -> int:
     if path.startswith(PREFIX):
-        return API_BYTES
+        return API_SOUND_BYTES.get(path.rstrip("/"), API_BYTES)
     return AUDIO_BYTES if path == "/v1/audio/transcriptions" else JSON_BYTES
 
 
 def _too_large(limit: int) -> RequestError:
-    return RequestError(f"the body is larger than {limit // 1024 // 1024} MB", code="request_too_large")
+    return RequestError(f"the body is larger than {limit // 1024:,} KB", code="request_too_large")
 
 
-def _bounded(receive: Receive, limit: int) -> Receive:
+def _bounded(receive: Receive, limit: int, seconds: float) -> Receive:
     """Return `receive` with an end to its patience and to what it takes, until the body is complete."""
     taken = 0
     complete = False
+    ends = anyio.current_time() + seconds
 
     async def bounded() -> Message:
         nonlocal taken, complete
         if complete:
             return await receive()  # waits for the client to go away
-        with anyio.move_on_after(BODY_SECONDS):
+        with anyio.move_on_at(min(anyio.current_time() + BODY_SECONDS, ends)):
             message = await receive()
             taken += len(message.get("body", b""))
             complete = not message.get("more_body", False)
             if taken > limit:
                 raise _too_large(limit)
             return message
-        raise RequestError(f"nothing came for {BODY_SECONDS:.0f} s", code="request_timeout", hint="send the whole body")
+        raise RequestError("the body took too long", code="request_timeout", hint="send the whole body")
 
     return bounded
+
+
+def _language_of(scope: Scope) -> str:
+    """Return in which language a page of the house is answered; "" leaves it to the house, as for what is no page."""
+    if not scope["path"].startswith((PREFIX, HEALTH)):
+        return ""
+    return wanted_language(Headers(scope=scope).get("accept-language", ""), own_words.languages())
 
 
 async def _answer(refused: AtlasError, scope: Scope, receive: Receive, send: Send) -> None:

@@ -24,6 +24,14 @@ class PlaceLimit(NamedTuple):
     role: int
 
 
+_SOUNDS: Mapping[Role, PlaceLimit] = {
+    "owner": PlaceLimit(8, 8),
+    "adult": PlaceLimit(4, 8),
+    "teen": PlaceLimit(2, 4),
+    "child": PlaceLimit(2, 4),
+    "guest": PlaceLimit(2, 4),
+    "satellite": PlaceLimit(2, 8),
+}
 # A household has far less under way. A session takes 3 MB and a detector's work; a recording up to 45 MB while it is
 # read; an answer a place in the model's line, which has 16.
 LIMITS: Mapping[str, Mapping[Role, PlaceLimit]] = {
@@ -51,22 +59,8 @@ LIMITS: Mapping[str, Mapping[Role, PlaceLimit]] = {
         "guest": PlaceLimit(2, 4),
         "satellite": PlaceLimit(4, 16),
     },
-    "recordings": {
-        "owner": PlaceLimit(8, 8),
-        "adult": PlaceLimit(4, 8),
-        "teen": PlaceLimit(2, 4),
-        "child": PlaceLimit(2, 4),
-        "guest": PlaceLimit(2, 4),
-        "satellite": PlaceLimit(2, 8),
-    },
-    "readings": {
-        "owner": PlaceLimit(8, 8),
-        "adult": PlaceLimit(4, 8),
-        "teen": PlaceLimit(2, 4),
-        "child": PlaceLimit(2, 4),
-        "guest": PlaceLimit(2, 4),
-        "satellite": PlaceLimit(2, 8),
-    },
+    "recordings": _SOUNDS,
+    "readings": _SOUNDS,
 }
 KINDS_OF_PATH: Mapping[str, Sequence[str]] = {
     "/v1/chat/completions": ("requests", "answers"),

@@ -1,4 +1,4 @@
-"""What is open on each token, and its end within a second of the token's: sockets are closed, streams are cut."""
+"""Knows what is open on each token, and ends it within a second of the token's end."""
 
 from __future__ import annotations
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import json
 import time
-from collections.abc import Awaitable, Callable
-from contextlib import ExitStack, suppress
+from collections.abc import Awaitable, Callable, Iterator
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import replace
 from typing import Any
 
@@ -22,16 +22,16 @@ from atlas.gateway.auth import require, secret_of, subprotocol_of
 from atlas.gateway.chat import ANY_AGENT, MAX_NAME_CHARACTERS, agent_for, speaking_for
 from atlas.gateway.files import Files, GoesFirst
 from atlas.gateway.realtime_calls import ClientCalls
-from atlas.gateway.realtime_items import read_item, text_of
+from atlas.gateway.realtime_items import one_text, read_item, text_of
 from atlas.gateway.realtime_responses import check_length, like_session, read_response
 from atlas.gateway.realtime_room import RoomClient
 from atlas.gateway.realtime_settings import Json
 from atlas.gateway.realtime_sound import Inward, SoundPace
 from atlas.gateway.realtime_wire import SessionView, added_and_done, error, message, truncated
+from atlas.gateway.voice_session import voice_session
 from atlas.gateway.wire import Fields, depth, json_object, refusal
 from atlas.house import House
-from atlas.voice.session import Session
-from atlas.voice.wishes import ReplyOptions
+from atlas.voice.options import ReplyOptions
 from wall.roles import may
 
 SESSION_SECONDS = 60 * 60  # as OpenAI's
@@ -83,21 +83,13 @@ class RealtimeConnection:
         self._goes_first = GoesFirst(files)
         self._typed: list[Json] = []  # user items that no response has answered yet
         self._outbox, self._inbox = anyio.create_memory_object_stream[list[str] | int](WAITING_GROUPS)
-        self._session = Session(
-            stt=house.ear,
-            tts=house.tts,
-            vad=house.vad,
+        self._session = voice_session(
+            house,
+            actor,
+            self._tell,
+            settings.options(self._object),
             wake=house.wake if websocket.query_params.get("wake") == "true" else None,
-            actor=actor,
             reply=self._reply,
-            prepare=house.prepare,
-            remember=house.remember,
-            pick=house.pick,
-            settle_seconds=house.settle_seconds,
-            wants_silence=house.wants_silence,
-            emit=self._tell,
-            waiting=house.waiting,
-            options=settings.options(self._object),
             wish=ReplyOptions(agent=agent),
         )
         self._until_over = ExitStack()
@@ -131,7 +123,14 @@ class RealtimeConnection:
                 if self._websocket.query_params.get("announce") != "false":  # somebody listens
                     room = self._room
                     device = self._house.speaking_device(
-                        actor.device, actor.room, room.say, ring=room.ring, expect=room.expect
+                        actor.device,
+                        actor.room,
+                        room.say,
+                        ring=room.ring,
+                        expect=room.expect,
+                        resides=may(actor.role, "reside"),
+                        person=actor.person,
+                        play=room.play,
                     )
                     until_all_is_over.enter_context(device)
                 await self._receive()
@@ -158,8 +157,8 @@ class RealtimeConnection:
 
     async def _tell(self, event: Event) -> None:
         self._goes_first.note(event)
-        await self._room.note(event)
-        await self._put(*self._wire.messages(event, trace.current().milliseconds()))
+        # In one group: a ring without the response that it is about would make one of the next.
+        await self._put(*self._room.note(event), *self._wire.messages(event, trace.current().milliseconds()))
 
     async def _put(self, *messages: Json) -> None:
         """Queue messages for the client, side by side."""
@@ -241,10 +240,22 @@ class RealtimeConnection:
         await verbs[kind](event)
 
     async def _hello(self, event: Json) -> None:
+        if not self._room.is_there:
+            self._until_over.enter_context(self._logged())
         if not self._room.is_there and may(self._session.actor.role, "reside"):  # who would answer for every room
             self._until_over.enter_context(self._house.nearest.present(self._room))
         await self._room.hello(event, self._house.wake.phrases)
         self._house.speakers_changed()
+
+    @contextmanager
+    def _logged(self) -> Iterator[None]:
+        """Have the log say when a room comes and goes, and what went on there at that moment."""
+        actor = self._session.actor
+        trace.line("room joined", device=actor.device, room=actor.room)
+        try:
+            yield
+        finally:
+            trace.line("room left", device=actor.device, room=actor.room, state=self._session.state.value)
 
     async def _rang(self, event: Json) -> None:
         ids = event.get("ids")
@@ -305,7 +316,7 @@ class RealtimeConnection:
         self._session.wish = replace(
             self._session.wish,
             instructions=self._wire.items.instructions(self._object["instructions"]),
-            tainted=self._wire.items.hearsay,
+            tainted=self._wire.items.may_be_untrusted,
         )
 
     # ── sound ──────────────────────────────────────────────────────────────────────────────────────
@@ -401,7 +412,7 @@ class RealtimeConnection:
             return
         typed = self._typed if wish.remembered else []
         if typed:
-            wish = replace(wish, text=" ".join(map(text_of, typed)))
+            wish = replace(wish, text=one_text(map(text_of, typed)))
         check_length(wish)
         self._wire.options_by_turn[wish.turn_id] = options
         try:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import sys
 from collections import OrderedDict
+from collections.abc import Iterable
 from typing import Any
 
 from atlas.conversation import Author, ToolCall, fresh_id
@@ -16,6 +17,7 @@ MAX_ITEM_CHARACTERS = 100_000
 MAX_ITEMS_BYTES = 4 * 1024 * 1024  # of all their texts together, as this process holds them; then too the oldest go
 FUNCTION_FIELDS = {"function_call": ("call_id", "name", "arguments"), "function_call_output": ("call_id", "output")}
 CONTENT_OF_ROLE = {"system": "input_text", "user": "input_text", "assistant": "output_text"}
+ENDS = (".", "!", "?", "…")  # of a sentence
 
 
 class Items:
@@ -82,7 +84,7 @@ class Items:
         return "\n".join([standing, *notes]).strip()
 
     @property
-    def hearsay(self) -> bool:
+    def may_be_untrusted(self) -> bool:
         """Whether the client told of answers of ours: what we really said may have repeated words of others."""
         return any(item.get("role") != "system" for item in self._kept())
 
@@ -181,6 +183,14 @@ def _read_part(part: Any, role: str, param: str) -> Json:
     if not isinstance(text, str) or not text.strip():
         raise RequestError(f"{param}.text must be a text with words in it", code="invalid_type", param=f"{param}.text")
     return {"type": wanted, "text": text}
+
+
+def one_text(texts: Iterable[str]) -> str:
+    """Return messages that wait for one answer as one text, in which each stays a sentence of its own."""
+    first, *others = texts
+    for text in others:
+        first = f"{first} {text}" if first.endswith(ENDS) else f"{first}. {text}"
+    return first
 
 
 def text_of(item: Json) -> str:

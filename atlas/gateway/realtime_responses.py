@@ -12,7 +12,7 @@ from atlas.gateway import realtime_settings as settings
 from atlas.gateway.chat import MAX_CHARACTERS
 from atlas.gateway.realtime_items import Items, author_of, read_item, text_of
 from atlas.gateway.realtime_settings import Json, SessionDefaults
-from atlas.voice.wishes import ReplyOptions
+from atlas.voice.options import ReplyOptions
 
 Bring = Callable[[Json], ClientTools | None]
 MAX_METADATA = 16
@@ -61,7 +61,7 @@ def read_response(
     wish = ReplyOptions(
         text=text,
         instructions=items.instructions(whole["instructions"]),
-        tainted=items.hearsay,
+        tainted=items.may_be_untrusted,
         client_tools=bring(whole),
         history=history,
         remembered=remembered,

@@ -6,14 +6,14 @@ from collections.abc import Awaitable, Callable, Sequence
 
 import anyio
 
-from atlas.bell import Coming, Ringing
+from atlas.bell import Coming, RecordedWords, Ringing
 from atlas.errors import EngineError
-from atlas.events import Event, TurnStarted
+from atlas.events import Event, RecordedSpeech, TextDelta, TurnStarted
 from atlas.gateway.chat import MAX_NAME_CHARACTERS
 from atlas.gateway.realtime_settings import Json, wrong
 from atlas.gateway.realtime_wire import message
-from atlas.voice.nearest import Nearest
 from atlas.voice.session import Session
+from atlas.voice.wake_arbitration import WakeArbitration
 
 REPORT_SECONDS = (
     10.0  # after the sound of an announcement has gone out; a device that is silent by then did not play it
@@ -27,7 +27,7 @@ class RoomClient:
     def __init__(
         self,
         session: Session,
-        nearest: Nearest,
+        nearest: WakeArbitration,
         put: Callable[..., Awaitable[None]],
         attended: Callable[[str], None],
         is_about_ring: Callable[[str], bool],
@@ -42,7 +42,8 @@ class RoomClient:
         self._speaking = anyio.Lock()
         self._ringing: Ringing | None = None
         self.rang_timer = False  # what it listens after: no tool has anything to stop, the bell just ends
-        self._only_rings = False  # it listens because it has rung, and nobody has called it
+        self._was_called = False  # since it last slept
+        self._has_rung = False  # since it was last called or slept
         self._said = ""  # the response of the announcement under way
         self._played = anyio.Event()
 
@@ -60,9 +61,10 @@ class RoomClient:
         level = event.get("level_db", QUIETEST_DB)
         if isinstance(level, bool) or not isinstance(level, (int, float)) or not QUIETEST_DB <= level <= LOUDEST_DB:
             raise wrong("level_db", f"a number from {QUIETEST_DB:.0f} to {LOUDEST_DB:.0f}", level)
-        self._only_rings = self.rang_timer = False
+        self._has_rung = self.rang_timer = False
         self._attend()
         if await self._nearest.answers(self, phrase, level):
+            self._was_called = True
             await self._session.woken(phrase)
         else:
             await self._put(message("atlas.not_nearest"))
@@ -70,7 +72,7 @@ class RoomClient:
     async def sleep(self, event: Json) -> None:
         """Hear nothing more before it wakes again."""
         await self._session.asleep()
-        self._only_rings = False
+        self._was_called = self._has_rung = False
 
     async def silence(self, event: Json) -> None:
         """Note that somebody silenced what rings here, by a button or a word that the room heard itself."""
@@ -83,11 +85,16 @@ class RoomClient:
 
     async def say(self, text: str) -> None:
         """Say something by itself; returns when it was played, as far as the client tells. Raises `EngineError`."""
-        await self._announce(text, None)
+        await self._announce(None, TextDelta(text))
+
+    async def play(self, words: RecordedWords) -> None:
+        """Say it in the voice of the person who left it, after a word about who that is. Raises `EngineError`."""
+        intro = [TextDelta(f"{words.intro} ")] if words.intro else []
+        await self._announce(None, *intro, RecordedSpeech(words.text, words.sound))
 
     async def ring(self, text: str, ringing: Ringing) -> None:
         """Say it as a ring, after its tone. Raises `EngineError`."""
-        await self._announce(text, ringing)
+        await self._announce(ringing, TextDelta(text))
 
     async def expect(self, coming: Sequence[Coming]) -> None:
         """Tell what will ring here next, so that it rings without the house too."""
@@ -95,34 +102,36 @@ class RoomClient:
         if self._reports:
             await self._put(message("atlas.rings", rings=rings))
 
-    async def note(self, event: Event) -> None:
-        """Look at an event before it goes out: an announcement's response is told to be a ring."""
-        if isinstance(event, TurnStarted) and event.reason == "announcement":
-            self._said = event.turn_id.replace("turn_", "resp_")
-            if self._ringing and self._reports:
-                ring, self._only_rings = self._ringing, True
-                self.rang_timer = ring.kind == "timer"
-                await self._put(message("atlas.ring", id=ring.id, tone=ring.kind, times=ring.times))
+    def note(self, event: Event) -> Sequence[Json]:
+        """Return what is told before an event that goes out: that an announcement's response is a ring."""
+        if not isinstance(event, TurnStarted) or event.reason != "announcement":
+            return ()
+        self._said = event.turn_id.replace("turn_", "resp_")
+        if not (self._ringing and self._reports):
+            return ()
+        ring, self._has_rung = self._ringing, True
+        self.rang_timer = ring.kind == "timer"
+        return (message("atlas.ring", id=ring.id, tone=ring.kind, times=ring.times),)
 
     def heeds(self, text: str) -> bool:
-        """Tell whether words may be for the house: of those said to a ring without a wake word, what is about it."""
-        if not self._only_rings:
+        """Tell whether words may be for the house: of those said to a ring by who called nobody, what is about it."""
+        if not self._has_rung:
             return True
         about_it = self._is_about_ring(text)
         if about_it:
             self._attend()
-        return about_it
+        return about_it or self._was_called
 
     def _attend(self) -> None:
         """Note that somebody is there, who has heard enough of what is being announced."""
         self._attended(self._session.actor.device)
         self._played.set()
 
-    async def _announce(self, text: str, ringing: Ringing | None) -> None:
+    async def _announce(self, ringing: Ringing | None, *words: TextDelta | RecordedSpeech) -> None:
         async with self._speaking:
             self._ringing, self._said, self._played = ringing, "", anyio.Event()
             try:
-                await self._session.say(text)
+                await self._session.announce(*words)
                 if self._reports:
                     with anyio.move_on_after(REPORT_SECONDS) as patience:
                         await self._played.wait()

@@ -15,7 +15,7 @@ from atlas.gateway.realtime_sound import RATE_OF_FORMAT
 from atlas.gateway.speech import VOICE_NAMES
 from atlas.house import House
 from atlas.speech.endpoint import EndpointOptions
-from atlas.voice.wishes import SessionOptions
+from atlas.voice.options import SessionOptions
 
 Json = dict[str, Any]
 
@@ -49,11 +49,14 @@ class SessionDefaults:
     voice: str
     recogniser: str
     language: str
+    languages: tuple[str, ...]
 
 
 def own_of(house: House) -> SessionDefaults:
     """Return what `house` offers."""
-    return SessionDefaults(house.tts.voice, house.config.speech.stt_model, house.config.house.language)
+    return SessionDefaults(
+        house.tts.voice, house.config.speech.stt_model, house.config.house.language, house.config.house.spoken
+    )
 
 
 def opening(session_id: str, model: str, defaults: SessionDefaults, expires_at: int) -> Json:
@@ -335,9 +338,9 @@ def _transcription(now: Any, param: str, value: Any, defaults: SessionDefaults) 
     if extra := set(given) - {"model", "language", "languages", "prompt", "keywords", "delay"}:
         raise unknown(f"{param}.{min(extra)}")
     language = given.get("language") or defaults.language
-    if not isinstance(language, str) or language.partition("-")[0].lower() != defaults.language:
-        raise wrong(f"{param}.language", repr(defaults.language), language, "unsupported_language")
-    return {"model": defaults.recogniser, "language": defaults.language}
+    if not isinstance(language, str) or language.partition("-")[0].lower() not in defaults.languages:
+        raise wrong(f"{param}.language", " or ".join(map(repr, defaults.languages)), language, "unsupported_language")
+    return {"model": defaults.recogniser, "language": language.partition("-")[0].lower()}
 
 
 def _noise_reduction(now: Any, param: str, value: Any, defaults: SessionDefaults) -> None:

@@ -28,11 +28,11 @@ from atlas.events import (
     TurnStarted,
     Woken,
 )
-from atlas.gateway.asks import ask_json
 from atlas.gateway.realtime_items import Items, function_call_item, message_item
 from atlas.gateway.realtime_responses import ResponseOptions
 from atlas.gateway.realtime_settings import Json
 from atlas.gateway.realtime_sound import Outward
+from atlas.gateway.wire import ask_json
 
 STATUS_OF_END: dict[End, str] = {
     "done": "completed",

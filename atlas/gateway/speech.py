@@ -23,10 +23,11 @@ from atlas.gateway.encode import FORMATS, SPEECH_RATE, available, encoder
 from atlas.gateway.files import Files
 from atlas.gateway.wire import Fields, Stream, Write, json_body, sse, sse_error, while_wanted
 from atlas.house import House
+from atlas.own_words import speaking
+from atlas.speech.normalize import spoken
 from atlas.speech.recording import TranscriptPassage, transcribe_long, whole_text
 from atlas.speech.resample import Resampler
 from atlas.speech.sentences import pieces
-from atlas.speech.spoken import spoken
 from atlas.speech.tts import MAX_TEXT_CHARACTERS
 from atlas.speech.wav import read_sound, wav_header
 
@@ -43,7 +44,7 @@ VOICE_NAMES = (
     *("marin", "cedar"),
 )
 SPEECH_FIELDS = ("model", "input", "voice", "response_format", "speed", "stream_format", "instructions")
-LANGUAGE_NAMES = {"en": "english"}  # verbose_json spells it out
+LANGUAGE_NAMES = {"en": "english", "de": "german"}  # verbose_json spells it out
 
 
 def routes(house: House, files: Files) -> list[Route]:
@@ -93,11 +94,11 @@ async def _read_form(form: FormData, house: House, files: Files) -> Recording:
     fields = Fields(texts)
     fields.only(FORM_FIELDS)
     _check_name(fields, (*HEARING_NAMES, house.config.speech.stt_model))
-    ours = house.config.house.language
-    language = fields.text("language", "") or ours
-    if language.partition("-")[0].lower() not in (ours, LANGUAGE_NAMES.get(ours)):
+    ours = house.config.house.spoken
+    language = fields.text("language", "") or ours[0]
+    if language.partition("-")[0].lower() not in (*ours, *(LANGUAGE_NAMES.get(one) for one in ours)):
         raise RequestError(
-            f"this house listens in {ours!r}, not in {language!r}",
+            f"this house listens in {', '.join(map(repr, ours))}, not in {language!r}",
             code="unsupported_language",
             param="language",
         )
@@ -165,7 +166,7 @@ def _verbose(recording: Recording, passages: tuple[TranscriptPassage, ...], hous
     unknown |= {"avg_logprob": 0.0, "compression_ratio": 1.0, "no_speech_prob": 0.0}
     return {
         "task": "transcribe",
-        "language": LANGUAGE_NAMES.get(house.config.house.language, house.config.house.language),
+        "language": _language_name(passages, house),
         "duration": round(recording.sound.seconds, 3),
         "text": whole_text(passages),
         "segments": [
@@ -175,6 +176,16 @@ def _verbose(recording: Recording, passages: tuple[TranscriptPassage, ...], hous
         ],
         "usage": _duration(recording),
     }
+
+
+def _language_name(passages: Sequence[TranscriptPassage], house: House) -> str:
+    """Return the language in which most of a recording was spoken, as OpenAI's clients know it."""
+    seconds: dict[str, float] = {}
+    for passage in passages:
+        its = passage.utterance
+        seconds[its.language] = seconds.get(its.language, 0.0) + its.seconds
+    language = max(seconds, key=lambda one: seconds[one], default="") or house.config.house.language
+    return LANGUAGE_NAMES.get(language, language)
 
 
 def srt(passages: Sequence[TranscriptPassage]) -> str:
@@ -206,6 +217,7 @@ class Saying:
     """A checked request for speech."""
 
     sentences: tuple[str, ...]
+    language: str
     format: str
     speed: float
     events: bool
@@ -218,11 +230,14 @@ def _read_speech(body: dict[str, Any], house: House) -> Saying:
     text = fields.text("input", longest=MAX_TEXT_CHARACTERS)
     fields.choice("voice", (*VOICE_NAMES, house.tts.voice), "atlas")
     fields.text("instructions", "", MAX_TEXT_CHARACTERS)  # how to sound: taken, though this voice sounds one way
-    texts = tuple(piece for piece in map(spoken, pieces(text)) if any(letter.isalnum() for letter in piece))
+    language = house.language_of(text)
+    speakable = (spoken(piece, language) for piece in pieces(text))
+    texts = tuple(piece for piece in speakable if any(letter.isalnum() for letter in piece))
     if not texts:
         raise RequestError("input has nothing that can be said", code="invalid_value", param="input")
     return Saying(
         sentences=texts,
+        language=language,
         format=fields.choice("response_format", available(), "mp3"),
         speed=fields.number("speed", 0.25, 4) or 1.0,
         events=fields.choice("stream_format", ("audio", "sse"), "audio") == "sse",
@@ -267,8 +282,9 @@ async def _encoded(wanted: Saying, house: House, files: Files, write: Callable[[
     out = await anyio.to_thread.run_sync(encoder, wanted.format)
     resampler = Resampler(house.tts.rate, SPEECH_RATE)
     for sentence in wanted.sentences:
-        async with files.limiter, aclosing(house.tts.speak(sentence, speed=wanted.speed)) as chunks:
-            sound = [resampler.feed(chunk) async for chunk in chunks]
+        with speaking(wanted.language):
+            async with files.limiter, aclosing(house.tts.speak(sentence, speed=wanted.speed)) as chunks:
+                sound = [resampler.feed(chunk) async for chunk in chunks]
         for chunk in sound:
             await write(await anyio.to_thread.run_sync(out.feed, chunk))
     last = await anyio.to_thread.run_sync(out.feed, resampler.flush())

@@ -15,6 +15,7 @@ from starlette.responses import JSONResponse, Response
 from starlette.types import Receive, Scope, Send
 
 from atlas import strict_json, trace
+from atlas.conversation import ConfirmationRequest
 from atlas.errors import AtlasError, EngineError, RequestError, SoundError
 
 SEND_SECONDS = 60.0  # a reader that takes nothing for this long has gone without saying so
@@ -48,6 +49,13 @@ def error_response(
     kind = "server_error" if status >= 500 else TYPE_OF_STATUS.get(status, "invalid_request_error")
     body = {"error": {"message": message, "type": kind, "param": param, "code": code}}
     return JSONResponse(body, status, dict(headers or {}))
+
+
+def ask_json(ask: ConfirmationRequest | None) -> dict[str, Any] | None:
+    """Return a question as every door shows it."""
+    if ask is None:
+        return None
+    return {"id": ask.id, "sentence": ask.sentence, "level": ask.level, "expires_at": ask.expires_at, "tool": ask.tool}
 
 
 def error_body(trouble: AtlasError) -> tuple[int, str, str, str | None]:

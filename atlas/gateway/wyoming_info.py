@@ -12,7 +12,7 @@ from atlas.house import House
 
 def described(house: House) -> info.Info:
     """Return what this house offers."""
-    language = [house.config.house.language]
+    language = [*house.config.house.spoken]
     words = [
         info.WakeModel(**_named(wake_name(phrase), phrase), languages=language, phrase=phrase)
         for phrase in house.wake.phrases

@@ -4,37 +4,41 @@ from __future__ import annotations
 
 import re
 import socket
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import replace
 from typing import Any
 
 import anyio
 from anyio.abc import SocketAttribute, SocketStream, TaskGroup
-from wyoming import asr, audio, error, info, ping, satellite, vad, wake
+from wyoming import asr, audio, error, info, ping, satellite, timer, vad, wake
 from wyoming.event import Event as Wire
 
-from atlas import logs, trace
-from atlas.audio import SAMPLE_BYTES, AudioChunk, silence
+from atlas import trace
+from atlas.audio import HEARING_RATE, SAMPLE_BYTES, AudioChunk, silence
 from atlas.config import WyomingSatelliteConfig
 from atlas.conversation import Actor
 from atlas.errors import AtlasError, EngineError, RequestError
 from atlas.events import Event, Hush, SpeechOut, SpeechStarted, SpeechStopped, Transcribed, TurnEnded, Woken
 from atlas.gateway.realtime_sound import SoundPace
+from atlas.gateway.timer_changes import TimerFeed, TimerTransition
+from atlas.gateway.voice_session import voice_session
 from atlas.gateway.wire import Fields
 from atlas.gateway.wyoming_info import wake_name
-from atlas.gateway.wyoming_timers import Timers, by_id, timer_events
 from atlas.gateway.wyoming_wire import Peer, PeerGone, WyomingMicrophone, sound_event
 from atlas.house import House
 from atlas.speech.endpoint import PRE_ROLL_SECONDS
 from atlas.speech.tts import MAX_TEXT_CHARACTERS
 from atlas.speech.wake import phrase_of
-from atlas.voice.session import Session
+from atlas.voice.options import SessionOptions
 from atlas.voice.turns import TurnState
-from atlas.voice.wishes import SessionOptions
+from wall import logs
+from wall.backoff import Backoff
 
 CONNECT_SECONDS = 5.0
-FIRST_PAUSE_SECONDS = 0.5  # before a satellite is called again; doubled every time …
-LONGEST_PAUSE_SECONDS = 30.0  # … up to this
+WAKE_LEVEL_DB = -35.0  # none says how loud it heard its wake word: of several the first to tell answers
+LEVEL_SAMPLES = round(0.8 * HEARING_RATE)  # about as long as a wake word: how loud it was says how near its speaker is
+FIRST_BACKOFF_SECONDS = 0.5
+LONGEST_BACKOFF_SECONDS = 30.0
 PING_SECONDS = 2.0
 MOST_ANNOUNCEMENTS = 4  # that a satellite has said at once; more are passed over
 SILENT_SECONDS = 8.0  # a satellite that has answered pings, and says nothing for so long, is gone
@@ -49,8 +53,9 @@ VERSION = re.compile(r"_v[\d.]+$")  # openWakeWord's models are called "hey_jarv
 
 async def call(house: House, settings: WyomingSatelliteConfig) -> None:
     """Keep a satellite connected until cancelled, whatever becomes of it."""
-    pause, reachable = FIRST_PAUSE_SECONDS, True
+    backoff, reachable = Backoff(FIRST_BACKOFF_SECONDS, LONGEST_BACKOFF_SECONDS), True
     while True:
+        worked = False
         try:
             with anyio.fail_after(CONNECT_SECONDS):
                 stream = await anyio.connect_tcp(settings.host, settings.port)
@@ -61,10 +66,8 @@ async def call(house: House, settings: WyomingSatelliteConfig) -> None:
         else:
             reachable, began = True, anyio.current_time()
             await _serve(house, settings, stream)
-            if anyio.current_time() > began + LONGEST_PAUSE_SECONDS:  # not one that hangs up as soon as it is called
-                pause = FIRST_PAUSE_SECONDS
-        await anyio.sleep(pause)
-        pause = min(2 * pause, LONGEST_PAUSE_SECONDS)
+            worked = anyio.current_time() > began + LONGEST_BACKOFF_SECONDS  # not one that hangs up as it is called
+        await anyio.sleep(backoff.wait_seconds(worked=worked))
 
 
 async def _serve(house: House, settings: WyomingSatelliteConfig, stream: SocketStream) -> None:
@@ -96,33 +99,24 @@ class Satellite:
         self._tasks: TaskGroup | None = None
         self._microphone = WyomingMicrophone()
         self._overhears = house.wake.listen()  # the wake word over the house's own voice, where there is no other ear
-        self._session = Session(
-            stt=house.ear,
-            tts=house.tts,
-            vad=house.vad,
+        self._session = voice_session(
+            house,
+            Actor("", settings.device, "satellite", settings.room),
+            self._tell,
+            SessionOptions(),
             wake=house.wake,
-            actor=Actor("", settings.device, "satellite", settings.room),
-            reply=house.reply,
-            prepare=house.prepare,
-            remember=house.remember,
-            pick=house.pick,
-            settle_seconds=house.settle_seconds,
-            wants_silence=house.wants_silence,
-            emit=self._tell,
-            waiting=house.waiting,
-            options=SessionOptions(),
         )
         self._wakes_itself = False  # it listens for wake words, and streams only what comes after them
         self._woken = False  # and has, since its microphone was last stopped
         self._phrases: Mapping[str, str] = {}  # of its wake words, by their names
         self._phrase = ""  # the wake word that it told last
+        self._latest_sound = silence(0.0)  # moments of its microphone
         self._speaks = False  # between audio-start and audio-stop
         self._silent_at = 0.0  # when the last of it will have been played
         self._played = anyio.Event()
         self._tells_played = False
         self._answers_pings = False
-        self._timers: Timers = {}
-        self._timers_changed = anyio.Event()
+        self._timers = TimerFeed()
         self._announcements = 0  # of its own, that are said or wait for it
         self._pace = SoundPace(anyio.current_time())
 
@@ -136,9 +130,10 @@ class Satellite:
             tasks.start_soon(self._ping)
             tasks.start_soon(self._show_timers)
             trace.line("satellite connected", device=self._settings.device, room=self._settings.room)
-            with self._house.speaking_device(
-                self._settings.device, self._settings.room, self._say, show=self._take_timers
-            ):
+            speaking = self._house.speaking_device(
+                self._settings.device, self._settings.room, self._say, show=self._timers.take
+            )
+            with speaking, self._house.nearest.present(self):
                 while True:
                     with anyio.move_on_after(SILENT_SECONDS if self._answers_pings else None) as patience:
                         event = await self._peer.receive()
@@ -207,15 +202,28 @@ class Satellite:
             self._announcements -= 1
 
     async def _wake(self, agent: str = "") -> None:
-        """Listen to somebody who has said the satellite's wake word."""
+        """Listen to somebody who has said the satellite's wake word, unless another room does."""
         phrase, self._phrase = self._phrase, ""
+        self._house.attended(self._settings.device)
+        if not await self._house.nearest.answers(self, phrase, WAKE_LEVEL_DB):
+            await self._stop_listening("", self._house.config.house.language)
+            return
         self._woken = True
         self._session.wish = replace(self._session.wish, agent=agent)
         await self._session.woken(phrase)
         await self._session.hear(silence(PRE_ROLL_SECONDS))  # what was said before it last fell silent is another's
 
+    async def _woken_by_house(self, phrase: str, level_db: float) -> None:
+        """Go on listening to who has said a wake word that the house heard, unless another room does."""
+        self._house.attended(self._settings.device)
+        if await self._house.nearest.answers(self, phrase, level_db):
+            await self._send(wake.Detection(wake_name(phrase)).event())
+        else:
+            await self._session.asleep()
+
     async def _hear(self, event: Wire) -> None:
         sound = self._microphone.sound(event)
+        self._latest_sound = (self._latest_sound + sound).cut(-LEVEL_SAMPLES)
         await anyio.sleep(self._pace.delay(sound.seconds, anyio.current_time()))
         if self._wakes_itself and not self._woken:
             if not self._phrase:
@@ -228,7 +236,7 @@ class Satellite:
             return  # its microphone hears the house speak
         await self._session.hear(sound)
         if self._woken and self._session.state is TurnState.ASLEEP:  # nobody said anything
-            await self._stop_listening("")
+            await self._stop_listening("", self._house.config.house.language)
 
     async def _stopped(self, event: Wire) -> None:
         self._woken = False
@@ -249,14 +257,14 @@ class Satellite:
 
     async def _tell(self, event: Event) -> None:
         match event:
-            case Woken(phrase) if not self._wakes_itself:
-                await self._send(wake.Detection(wake_name(phrase)).event())
+            case Woken(phrase) if not self._wakes_itself and self._tasks:
+                self._tasks.start_soon(self._woken_by_house, phrase, self._latest_sound.level_db)
             case SpeechStarted():
                 await self._send(vad.VoiceStarted().event())
             case SpeechStopped():
                 await self._send(vad.VoiceStopped().event())
-            case Transcribed(text=text):
-                await self._stop_listening(text)
+            case Transcribed(text=text, language=language):
+                await self._stop_listening(text, language or self._house.config.house.language)
             case SpeechOut(audio=sound) if sound.samples:
                 await self._speak(sound)
             case Hush():
@@ -266,9 +274,9 @@ class Satellite:
                     await self._send(error.Error("the reply failed", "reply-failed").event())
                 await self._fall_silent()
 
-    async def _stop_listening(self, text: str) -> None:
+    async def _stop_listening(self, text: str, language: str) -> None:
         self._woken = False
-        await self._send(asr.Transcript(text, language=self._house.config.house.language).event())
+        await self._send(asr.Transcript(text, language=language).event())
 
     async def _speak(self, sound: AudioChunk) -> None:
         if not self._speaks:
@@ -299,18 +307,24 @@ class Satellite:
 
     # ── timers ─────────────────────────────────────────────────────────────────────────────────────
 
-    def _take_timers(self, timers: Sequence[Mapping[str, Any]]) -> None:
-        self._timers = by_id(timers)
-        self._timers_changed.set()
-
     async def _show_timers(self) -> None:
-        shown: Timers = {}
-        while True:
-            await self._timers_changed.wait()
-            self._timers_changed = anyio.Event()
-            before, shown = shown, self._timers
-            for event in timer_events(before, shown):
-                await self._peer.send(event)
+        async for change in self._timers.changes():
+            await self._peer.send(timer_event(change))
+
+
+def timer_event(change: TimerTransition) -> Wire:
+    """Return what a satellite is told of a timer."""
+    match change.kind:
+        case "started":
+            news: Any = timer.TimerStarted(change.id, change.seconds, change.name or None)
+        case "updated":
+            news = timer.TimerUpdated(change.id, change.is_running, change.left_seconds)
+        case "cancelled":
+            news = timer.TimerCancelled(change.id)
+        case "finished":
+            news = timer.TimerFinished(change.id)
+    event: Wire = news.event()
+    return event
 
 
 def _phrases(described: Mapping[str, Any]) -> Mapping[str, str]:

@@ -13,7 +13,7 @@ from anyio.abc import SocketAttribute, SocketStream, TaskGroup, TaskStatus
 from wyoming import error, handle, ping, tts
 from wyoming.event import Event
 
-from atlas import logs, trace
+from atlas import trace
 from atlas.conversation import Actor, Turn, Utterance, fresh_id
 from atlas.errors import AtlasError, ConfigError, RequestError
 from atlas.events import Event as TurnEvent
@@ -25,6 +25,7 @@ from atlas.gateway.wyoming_stages import STREAM_CHARACTERS, Detecting, Listening
 from atlas.gateway.wyoming_wire import Peer, PeerGone
 from atlas.house import House
 from atlas.speech.tts import MAX_TEXT_CHARACTERS
+from wall import logs
 
 CONNECTIONS = 48  # at once; Home Assistant opens one for each request, and a satellite one to its wake word …
 CONNECTIONS_OF_ADDRESS = 24  # … and of one address
@@ -218,6 +219,7 @@ class Connection:
             alternatives=heard.alternatives,
             possible=heard.possible,
             doubtful=heard.doubtful,
+            language=heard.language,
         )
 
     async def _replied(self, turn: Turn) -> TurnEnded:
@@ -258,7 +260,8 @@ class Connection:
             await self._peer.send(tts.SynthesizeStopped().event())
 
     def _check_language(self, event: Event) -> None:
-        ours = self._house.config.house.language
-        language = Fields(event.data).text("language", "") or ours
-        if language.partition("-")[0].lower() != ours:
-            raise RequestError(f"this house listens in {ours!r}", code="unsupported_language", param="language")
+        ours = self._house.config.house.spoken
+        language = Fields(event.data).text("language", "") or ours[0]
+        if language.partition("-")[0].lower() not in ours:
+            names = ", ".join(map(repr, ours))
+            raise RequestError(f"this house listens in {names}", code="unsupported_language", param="language")

@@ -16,8 +16,9 @@ from atlas.gateway.wire import Fields
 from atlas.gateway.wyoming_info import wake_name
 from atlas.gateway.wyoming_wire import Peer, WyomingMicrophone, sound_event
 from atlas.house import House
+from atlas.own_words import speaking
+from atlas.speech.normalize import spoken
 from atlas.speech.sentences import Sentences
-from atlas.speech.spoken import spoken
 from atlas.speech.stt import MAX_UTTERANCE_SECONDS
 from atlas.speech.tts import MAX_TEXT_CHARACTERS
 
@@ -77,7 +78,8 @@ class Listening:
         if self._pcm:
             utterance = self._house.pick(await self._house.ear.transcribe(self._heard))
         await self._tell(utterance.text)
-        await self._peer.send(asr.Transcript(utterance.text, language=self._house.config.house.language).event())
+        language = utterance.language or self._house.config.house.language
+        await self._peer.send(asr.Transcript(utterance.text, language=language).event())
         await self._peer.send(asr.TranscriptStop().event())
         return utterance
 
@@ -150,6 +152,7 @@ class WyomingSaying:
     """Words that come whole or in pieces, said sentence by sentence as one stretch of sound."""
 
     def __init__(self, house: House, peer: Peer) -> None:
+        self._house = house
         self._tts = house.tts
         self._peer = peer
         self._sentences = Sentences()
@@ -171,12 +174,13 @@ class WyomingSaying:
 
     async def _say(self, pieces: list[str]) -> None:
         for piece in pieces:
-            async with aclosing(self._tts.speak(spoken(piece.strip()))) as chunks:
-                async for chunk in chunks:
-                    await self._begin()
-                    step = chunk.rate // 10
-                    for start in range(0, chunk.samples, step):
-                        await self._peer.send(sound_event(chunk.cut(start, start + step)))
+            with speaking(self._house.language_of(piece)):
+                async with aclosing(self._tts.speak(spoken(piece.strip()))) as chunks:
+                    async for chunk in chunks:
+                        await self._begin()
+                        step = chunk.rate // 10
+                        for start in range(0, chunk.samples, step):
+                            await self._peer.send(sound_event(chunk.cut(start, start + step)))
 
     async def _begin(self) -> None:
         if not self._begun:

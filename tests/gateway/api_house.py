@@ -16,19 +16,25 @@ from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from cryptography.hazmat.primitives.serialization import Encoding, PublicFormat
 
 import tools_server.tools
-from atlas.assent import HouseConfirmations, HouseKey
+from atlas.agents.taught_sentences import TAUGHT_FILE, Teaching
 from atlas.changes import Changes
 from atlas.cli.keys import HOUSE_TOOLS
 from atlas.config import Config
+from atlas.confirmations import HouseConfirmations, HouseKey
 from atlas.conversation import Actor, SignedAnswer, ToolCall, ToolResult
 from atlas.gateway import app
 from atlas.house import Mind
+from atlas.speech.message_sounds import MessageSounds
+from atlas.speech.stt_scripted import ScriptedStt
+from atlas.speech.vad_scripted import ScriptedVad
 from atlas.store.devices import DeviceStore, open_devices
 from atlas.store.memory import open_memory
-from bench._household import GateTools
+from atlas.understanding.names import Names
+from atlas.understanding.understanding import Reader, Understanding
+from atlas_bench._household import GateTools
 from tests.conftest import ROOT
 from tests.gateway.small_house import Chat
-from tests.houses import house_of, wording
+from tests.houses import english, house_of, wording
 from tools_server.boot.opening import ServerSettings, opened_gate
 from tools_server.gate.confirmations import NO_REPLY, ConfirmationReply
 from tools_server.sdk.toolkit import find
@@ -92,6 +98,14 @@ async def well() -> dict[str, Any]:
     return {"status": "degraded", "version": "0.1.0", "uptime_seconds": 5, "parts": parts, "models": {"stt": "tiny"}}
 
 
+def _understood(text: str) -> Understanding:
+    return Reader(english()).read(text, Names())
+
+
+async def _nothing() -> None:
+    pass
+
+
 def _agents() -> str:
     powers = {
         "house": {"tools": list(HOUSE_TOOLS), "acts_as": "owner"},
@@ -126,17 +140,21 @@ async def api_house(config: Config, data: Path) -> AsyncIterator[ApiHouse]:
             name: Mind(chat, await stack.enter_async_context(open_memory(data / f"{name}.db")))
             for name in ("family", "work")
         }
-        assents = HouseConfirmations(
+        confirmations = HouseConfirmations(
             seal, wording(), tools["house"], may_talk=lambda actor, agent: actor.role in config.agents[agent].roles
         )
         changes = Changes([tools["family"], tools["house"]])
         house = house_of(
             config,
             minds,
-            assents,
+            confirmations,
             tools=tools,
             changes=changes,
             devices=devices,
+            teaching=Teaching(data / TAUGHT_FILE, _understood, _nothing, "en"),
+            sounds=MessageSounds(data / "messages"),
+            stt=ScriptedStt(),
+            vad=ScriptedVad(),
             health=well,
             authenticate=devices.find,
         )

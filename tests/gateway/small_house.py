@@ -21,11 +21,12 @@ from atlas.conversation import Message, Receipt, ToolCall, ToolResult, Turn, Usa
 from atlas.events import Emit, TextDelta, ToolFinished, ToolStarted
 from atlas.gateway import app
 from atlas.house import House, Mind
-from atlas.mcp.tools_scripted import ScriptedHousehold
+from atlas.speech.stt import Judge
 from atlas.speech.vad_scripted import ScriptedVad
 from atlas.store.devices import DeviceStore, open_devices
 from atlas.store.memory import open_memory
 from tests.houses import assents_of, house_of
+from tests.scripted_tools import ScriptedHousehold
 from wall.roles import ROLES, Role
 
 
@@ -82,6 +83,9 @@ class Chat:
         await emit(TextDelta(text))
         return AgentAnswer(text, "model", "done", (Message("assistant", text),))
 
+    def answers(self, turn: Turn) -> bool:
+        return False
+
     async def prepare(self, turn: Turn) -> bool:
         self.prepared.append(turn)
         if turn.text:
@@ -107,7 +111,7 @@ class Ear:
         self.heard: list[AudioChunk] = []
         self.trouble: Exception | None = None
 
-    async def transcribe(self, speech: AudioChunk) -> Utterance:
+    async def transcribe(self, speech: AudioChunk, judge: Judge | None = None) -> Utterance:
         self.heard.append(speech)
         if self.trouble:
             raise self.trouble
@@ -193,14 +197,14 @@ async def small_house(config: Config, data: Path) -> AsyncIterator[SmallHouse]:
         open_memory(data / "atlas.db") as family,
         open_memory(data / "work.db") as work,
     ):
-        assents = assents_of(
+        confirmations = assents_of(
             chat.tools.for_the_house(), may_talk=lambda actor, agent: actor.role in config.agents[agent].roles
         )
-        agent = Asking(chat, chat.tools, assents)
+        agent = Asking(chat, chat.tools, confirmations)
         house = house_of(
             config,
             {"family": Mind(agent, family), "work": Mind(agent, work)},
-            assents,
+            confirmations,
             stt=ear,
             tts=voice,
             vad=ScriptedVad(),
@@ -221,7 +225,7 @@ async def served(config: Config, data: Path) -> AsyncIterator[SmallHouse]:
     """Open the house and serve it on a free port of loopback."""
     with app.listen(GatewayConfig(port=0)) as listener:
         port = listener.getsockname()[1]
-        config = replace(config, gateway=GatewayConfig(port=port))
+        config = replace(config, gateway=GatewayConfig(https_host="", port=port))
         async with small_house(config, data) as world, anyio.create_task_group() as tasks:
             ready = anyio.Event()
             tasks.start_soon(app.serve, world.house, ready.set, listener)

@@ -5,9 +5,12 @@ from __future__ import annotations
 import time
 from dataclasses import replace
 
+import anyio
+
 from atlas.conversation import Actor, Turn, fresh_id
 from atlas.egress import EgressRecord, Tunnel
 from atlas.gateway.api.turns import nearest_rank
+from atlas.models import machine_load
 from tests.gateway.api_house import api_house
 
 LONG_NOTE = "# Boiler\n\n" + "\n".join(f"- line {number} of *many*" for number in range(300))  # over 1,900 characters
@@ -258,6 +261,68 @@ async def test_what_was_said_is_listed_searched_exported_and_forgotten_by_whom_i
         assert (await http.get("/api/conversations")).json()["rooms"] == []
 
 
+async def test_what_was_heard_and_done_comes_back_and_one_exchange_is_forgotten(config, data):
+    async with api_house(config, data) as world, world.http("adult") as http, world.http("child") as child:
+        actor = Actor("", "the adult", "adult", "Kitchen")
+
+        async def emit(event):
+            pass
+
+        spoken = Turn(fresh_id("turn"), "set a timer", actor, time.time(), channel="voice", agent="family")
+        spoken = replace(spoken, alternatives=("set a tire",), possible=("set a timer", "stop a timer"), doubtful=True)
+        typed = Turn(fresh_id("turn"), "what colour is the sky", actor, time.time(), agent="family")
+        for turn in (spoken, typed):
+            await world.house.reply(turn, emit)
+        first, second = (await http.get("/api/conversations/turns")).json()["turns"]
+        assert first["readings"] == {
+            "others": ["set a tire"],
+            "possible": ["set a timer", "stop a timer"],
+            "doubtful": True,
+            "voice": "",
+        }
+        [deed] = first["deeds"]
+        assert (deed["tool"], deed["state"]) == ("timers.start", "done")
+        assert deed["receipt"]
+        assert deed["sentence"]
+        assert (second["readings"], second["deeds"]) == (None, [])
+        other = await child.delete(f"/api/conversations/turns/{second['turn']}")
+        assert (other.status_code, other.json()["error"]["code"]) == (404, "not_found")  # the kitchen's is no child's
+        gone = await http.delete(f"/api/conversations/turns/{spoken.id}")
+        assert gone.json()["exchanges"] == 1, gone.text
+        [left] = (await http.get("/api/conversations/turns")).json()["turns"]
+        assert left["turn"] == typed.id
+
+
+async def test_a_device_that_is_sent_away_while_it_is_moved_is_not_there(config, data, monkeypatch):
+    async with api_house(config, data) as world, world.http("owner") as http:
+        await world.devices.create("mias phone", "child", "Mia")
+        change = world.devices.change
+
+        async def change_and_revoke(name: str, **more: object) -> bool:
+            is_written = await change(name, **more)
+            await world.devices.revoke(name)
+            return is_written
+
+        monkeypatch.setattr(world.devices, "change", change_and_revoke)
+        moved = await http.patch("/api/devices/mias phone", json={"person": "Mia", "room": "Attic"})
+        assert (moved.status_code, moved.json()["error"]["code"]) == (404, "not_found")
+
+
+async def test_an_owner_says_that_it_is_the_same_person_before_another_device_reads_their_words(config, data):
+    async with api_house(config, data) as world, world.http("owner") as owner, world.http("adult") as adult:
+        await world.devices.create("mias phone", "child", "Mia")
+        await world.devices.create("tablet", "guest")
+        wish = {"name": "new phone", "role": "adult", "person": "mia"}
+        ways = [("POST", "/api/pairing", wish), ("PATCH", "/api/devices/tablet", {"person": "mia"})]
+        for method, path, body in ways:
+            refused = await owner.request(method, path, json=body)
+            assert (refused.status_code, refused.json()["error"]["code"]) == (400, "person_known")
+            assert "read all that they ever said" in refused.json()["error"]["sentence"]
+            assert (await adult.request(method, path, json=body | {"same_person": True})).status_code == 403
+        for method, path, body in ways:
+            assert (await owner.request(method, path, json=body | {"same_person": True})).is_success
+
+
 async def test_the_owner_sees_devices_people_and_rooms_moves_one_and_sends_one_away(config, data):
     async with api_house(config, data) as world, world.http("owner") as http, world.http("adult") as adult:
         await world.devices.create("mias phone", "child", "Mia")
@@ -266,6 +331,14 @@ async def test_the_owner_sees_devices_people_and_rooms_moves_one_and_sends_one_a
         assert (names["mias phone"]["person"], names["mias phone"]["used"]) == ("Mia", None)
         [mia] = (await http.get("/api/people")).json()["people"]
         assert (mia["name"], mia["roles"], mia["devices"]) == ("Mia", ["child"], ["mias phone"])
+        given = await http.patch("/api/devices/mias phone", json={"person": "Mia"})
+        assert (given.json()["person"], given.json()["room"]) == ("Mia", given.json()["room"])
+        assert (await http.patch("/api/devices/nobodys", json={"person": "Mia"})).status_code == 404
+        assert (await http.patch("/api/devices/mias phone", json={"person": "7 of 9!"})).status_code == 400
+        before = await world.devices.list()
+        odd = await http.patch("/api/devices/mias phone", json={"person": "Yan", "room": "??"})
+        assert (odd.status_code, odd.json()["error"]["code"]) == (400, "invalid_room")
+        assert await world.devices.list() == before, "all of a change or nothing"
         moved = await http.patch("/api/devices/mias phone", json={"room": "Attic"})
         assert moved.json()["room"] == "Attic"
         rooms = {room["name"]: room["devices"] for room in (await http.get("/api/rooms")).json()["rooms"]}
@@ -349,7 +422,7 @@ async def test_nobody_but_an_owner_is_told_of_the_record_by_the_gate_either(conf
     async with api_house(config, data) as world:
         for tool, arguments in (("record.rows", {}), ("record.verify", {}), ("rules.explain", {"agent": "family"})):
             for role, allowed in (("owner", True), ("adult", False), ("satellite", False)):
-                assert (await world.house.look(tool, arguments, Actor("", "x", role))).ok == allowed
+                assert (await world.house.use_owner_tool(tool, arguments, Actor("", "x", role))).ok == allowed
 
 
 async def test_the_rules_are_explained_as_a_table(config, data):
@@ -421,3 +494,46 @@ async def test_a_yes_to_what_has_come_to_mean_something_else_is_asked_again(conf
         done = await http.post(f"/api/asks/{again.json()['ask']['id']}", json={"answer": "yes"})
         assert done.status_code == 200, done.text
         assert (await http.get("/api/lists/shopping")).json()["items"] == []
+
+
+async def test_a_sentence_is_taught_by_another_listed_and_unlearnt_and_each_is_recorded(config, data):
+    async with api_house(config, data) as world, world.http() as http, world.http("adult") as adult:
+        taught = await http.post("/api/sentences", json={"text": "Tea (time)!", "meaning": "set a timer for 4 minutes"})
+        assert taught.status_code == 201, taught.text
+        assert taught.json()["text"] == "Tea time"
+        assert taught.json()["calls"] == [{"tool": "timers.start", "arguments": {"seconds": 240}}]
+        again = await http.post("/api/sentences", json={"text": "tea time", "meaning": "set a timer for 5 minutes"})
+        [one] = (await http.get("/api/sentences")).json()["sentences"]
+        assert one == again.json()
+        for draft in ({"text": "tea"}, {"text": "tea time", "meaning": "the colour of the sea"}, {"text": "one two"}):
+            refused = await http.post("/api/sentences", json=draft)
+            assert refused.status_code in (400, 404, 422), refused.text
+        assert (await adult.post("/api/sentences", json={"text": "tea time"})).status_code == 403
+        assert (await http.delete(f"/api/sentences/{one['id']}")).status_code == 204
+        assert (await http.delete(f"/api/sentences/{one['id']}")).status_code == 404
+        assert (await http.get("/api/sentences")).json()["sentences"] == []
+        rows = (await http.get("/api/record", params={"tool": "settings.change"})).json()["rows"]
+        assert {row["outcome"] for row in rows} == {"ok"}
+
+
+async def test_an_owner_sees_the_load_of_the_machine_since_a_moment_and_nobody_else_does(config, data, monkeypatch):
+    monkeypatch.setattr(machine_load, "EVERY_SECONDS", 0.01)
+    spoke = anyio.Event()
+
+    def speed():
+        spoke.set()
+        return 12.5
+
+    async with api_house(config, data) as world, world.http("owner") as http, world.http("adult") as other:
+        world.house.load = load = machine_load.MachineLoad({"embedded": speed})
+        async with anyio.create_task_group() as tasks:
+            tasks.start_soon(load.watch)
+            await spoke.wait()
+            tasks.cancel_scope.cancel()
+        reply = (await http.get("/api/load")).json()
+        sample = reply["samples"][-1]
+        assert 0 <= sample["processor"] <= 1
+        assert 0 < sample["used_bytes"] < reply["memory_bytes"]
+        assert sample["tokens_per_second"] == {"embedded": 12.5}
+        assert (await http.get("/api/load", params={"since": sample["at"]})).json()["samples"] == []
+        assert (await other.get("/api/load")).status_code == 403

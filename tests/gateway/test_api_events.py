@@ -10,6 +10,7 @@ from typing import Any
 
 import anyio
 import httpx2
+import pytest
 
 from atlas.config import GatewayConfig
 from atlas.gateway import app, live
@@ -21,7 +22,7 @@ async def served(config, data) -> AsyncIterator[tuple[ApiHouse, str]]:
     """Serve the house on a port: events want a real connection."""
     with app.listen(GatewayConfig(port=0)) as listener:
         port = listener.getsockname()[1]
-        config = replace(config, gateway=GatewayConfig(port=port))
+        config = replace(config, gateway=GatewayConfig(https_host="", port=port))
         async with api_house(config, data) as world, anyio.create_task_group() as tasks:
             ready = anyio.Event()
             tasks.start_soon(app.serve, world.house, ready.set, listener)
@@ -111,6 +112,15 @@ async def test_what_rings_for_a_device_rings_on_the_page_that_somebody_looks_at(
         assert await looked_at.event() == ("ring", expected)
         async with page(world, url, "child"):
             assert not await world.house.announce("the child", "Bedtime.")
+
+
+@pytest.mark.parametrize(("role", "resides"), [("guest", False), ("child", True), ("satellite", True)])
+async def test_a_page_of_a_guest_counts_as_no_speaker_of_the_house(config, data, role, resides):
+    async with served(config, data) as (world, url), page(world, url, role, rings="true"):
+        with anyio.fail_after(10):
+            while not world.house._speakers.on(f"the {role}"):
+                await anyio.lowlevel.checkpoint()
+        assert [one.device for one in world.house._speakers.of_house()] == [f"the {role}"] * resides
 
 
 async def test_a_stream_ends_when_its_token_is_taken_back(config, data, monkeypatch):

@@ -19,14 +19,14 @@ async def asked(world: SmallHouse, role="owner", **atlas):
 
 async def waiting(world: SmallHouse, role="owner"):
     async with world.http(role) as http:
-        reply = await http.get("/v1/asks")
+        reply = await http.get("/api/asks")
         assert reply.status_code == 200, reply.text
-        return reply.json()["data"]
+        return reply.json()["asks"]
 
 
 async def press(world: SmallHouse, ask_id, role="owner", **body):
     async with world.http(role) as http:
-        return await http.post(f"/v1/asks/{ask_id}", json=body or {"answer": "yes"})
+        return await http.post(f"/api/asks/{ask_id}", json=body or {"answer": "yes"})
 
 
 async def test_what_waits_is_shown_and_a_yes_does_it_once(config, data):
@@ -36,14 +36,14 @@ async def test_what_waits_is_shown_and_a_yes_does_it_once(config, data):
         shown = details["atlas"]["tools"][0]["ask"]
         (ask,) = await waiting(world)
         assert shown == {key: ask[key] for key in ("id", "sentence", "level", "expires_at", "tool")}
-        assert ask["own"]
+        assert ask["mine"]
         assert 0 < ask["seconds_left"] <= 60
         done = await press(world, ask["id"])
-        assert (done.status_code, done.json()["text"]) == (200, "Removed buy milk.")
+        assert (done.status_code, done.json()["sentence"]) == (200, "Removed buy milk.")
         assert world.chat.household.tasks == {}
         again = await press(world, ask["id"])
         assert again.status_code == 404
-        assert "not waiting" in again.json()["error"]["message"]
+        assert "not waiting" in again.json()["error"]["sentence"]
         assert await waiting(world) == []
 
 
@@ -61,7 +61,7 @@ async def test_many_presses_at_once_do_it_once(config, data):
                 group.start_soon(pressed)
         assert world.chat.household.tasks == {}
         assert [call.name for call in world.chat.tools.calls].count("tasks.remove") == 2  # the question, and the deed
-        assert len(world.chat.tools.assents) == 1
+        assert len(world.chat.tools.signed_answers) == 1
         assert 200 in codes
 
 
@@ -70,7 +70,7 @@ async def test_a_no_leaves_it(config, data):
         await asked(world)
         (ask,) = await waiting(world)
         done = await press(world, ask["id"], answer="no")
-        assert done.json()["text"] == "All right, I won't."
+        assert done.json()["sentence"] == "All right, I won't."
         assert world.chat.household.tasks
         assert await waiting(world) == []
 
@@ -92,8 +92,8 @@ async def test_an_adult_may_answer_for_a_child_and_no_child_for_an_adult(config,
     async with served(config, data) as world:
         await asked(world, "child")
         (ask,) = await waiting(world, "adult")
-        assert not ask["own"]
-        assert ask["asked"]["device"] == "the child"
+        assert not ask["mine"]
+        assert ask["device"] == "the child"
         assert await waiting(world, "guest") == []
         assert (await press(world, ask["id"], "guest")).status_code == 404
         assert (await press(world, ask["id"], "adult")).status_code == 200
@@ -149,13 +149,13 @@ async def test_a_button_says_yes_or_no_and_nothing_else(config, data, body, fiel
     async with served(config, data) as world, world.http() as http:
         await asked(world)
         (ask,) = await waiting(world)
-        reply = await http.post(f"/v1/asks/{ask['id']}", json=body)
-        assert reply.status_code == 400
-        assert reply.json()["error"]["param"] == field
+        reply = await http.post(f"/api/asks/{ask['id']}", json=body)
+        assert reply.status_code == 422
+        assert reply.json()["error"]["field"] == field
         assert world.chat.household.tasks
 
 
 async def test_without_a_token_nothing_is_shown_or_taken(config, data):
     async with served(config, data) as world, world.http(role=None) as http:
-        assert (await http.get("/v1/asks")).status_code == 401
-        assert (await http.post("/v1/asks/x", json={"answer": "yes"})).status_code == 401
+        assert (await http.get("/api/asks")).status_code == 401
+        assert (await http.post("/api/asks/x", json={"answer": "yes"})).status_code == 401

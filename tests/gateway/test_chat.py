@@ -77,7 +77,7 @@ async def test_a_stream_says_after_a_while_that_it_takes_a_moment_and_that_is_no
 ):
     monkeypatch.setattr(chat, "WAITING_SECONDS", 0.0)
     async with served(config, data) as world:
-        world.house.waiting = "One moment."
+        world.house.waiting = {"en": "One moment."}
         world.chat.goes_on = anyio.Event()
         words: list[str] = []
         stream = await world.client().chat.completions.create(model="atlas", messages=HELLO, stream=True)

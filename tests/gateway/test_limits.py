@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
-from contextlib import AsyncExitStack, ExitStack
+import math
+import socket
+from contextlib import AsyncExitStack, ExitStack, suppress
 
 import anyio
 import httpx2
 import pytest
 import websockets
+from starlette.types import Message
 
 from atlas.conversation import Actor
 from atlas.errors import RequestError
-from atlas.gateway import app
+from atlas.gateway import app, guard
 from atlas.gateway.limits import ANONYMOUS, KINDS_OF_PATH, LIMITS, Occupancy
+from tests.conftest import virtual_time
 from tests.gateway.small_house import SmallHouse, served
 
 CHAT = "/v1/chat/completions"
@@ -137,6 +141,50 @@ async def test_a_guest_has_few_files_under_way_and_may_still_type(config, data, 
         await everybody_else_is_served(world)
         assert (await http.post(path, content=b"{}")).status_code == 429
         assert (await http.post(CHAT, json=HELLO)).status_code == 200
+
+
+@pytest.mark.parametrize("anyio_backend", [virtual_time()])
+async def test_a_body_that_comes_a_byte_at_a_time_holds_no_strangers_place_for_long():
+    async def dripping() -> Message:
+        await anyio.sleep(1)
+        return {"type": "http.request", "body": b"x", "more_body": True}
+
+    receive = guard._bounded(dripping, guard.JSON_BYTES, guard.STRANGER_SECONDS)
+    began = anyio.current_time()
+    with pytest.raises(RequestError) as refused:
+        while True:
+            await receive()
+    assert refused.value.code == "request_timeout"
+    assert anyio.current_time() - began <= guard.STRANGER_SECONDS
+    with anyio.move_on_after(600) as all_day:  # who has a token holds no place but their own
+        receive = guard._bounded(dripping, guard.JSON_BYTES, math.inf)
+        while True:
+            await receive()
+    assert all_day.cancelled_caught
+
+
+async def test_who_asks_for_much_and_reads_nothing_is_gone_after_a_while(config, data, monkeypatch):
+    monkeypatch.setattr(app, "STALLED_MILLISECONDS", 500)
+    gone = anyio.Event()
+
+    class Watched(app._Http):
+        def connection_lost(self, exc: Exception | None) -> None:
+            super().connection_lost(exc)
+            gone.set()
+
+    monkeypatch.setattr(app, "_Http", Watched)
+    async with served(config, data) as world:
+        with socket.socket() as idle:
+            idle.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
+            idle.connect(("127.0.0.1", int(world.url.rpartition(":")[2])))
+            idle.setblocking(False)
+            asks = b"GET /api/openapi.json HTTP/1.1\r\nHost: localhost\r\n\r\n"
+            with anyio.fail_after(30):
+                while not gone.is_set():
+                    with suppress(BlockingIOError, ConnectionError):
+                        idle.send(asks)  # until what waits for it is more than the system takes
+                    await anyio.sleep(0.01)
+        await everybody_else_is_served(world)
 
 
 async def test_who_has_no_token_is_counted_by_address(config, data, monkeypatch):

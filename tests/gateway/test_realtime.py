@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import base64
+import gc
 import json
+from collections import Counter
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -25,9 +27,11 @@ from atlas.speech.resample import resampled
 from atlas.speech.vad_scripted import voice
 from atlas.speech.wav import write_wav
 from tests.gateway.small_house import SmallHouse, served
+from tests.processes import until
 from wall.roles import Role
 
 RATE = 24_000
+MOST_KEPT = 4  # of a kind: threads and timers of the loop come and go by themselves
 
 
 def wire(sound: AudioChunk) -> str:
@@ -99,6 +103,38 @@ async def small(config: Config, data: Path) -> AsyncIterator[SmallHouse]:
         house.chat.words = ("The sky ", "is blue.")
         house.ear.lines = ["why is the sky blue"]
         yield house
+
+
+# ── what stays ─────────────────────────────────────────────────────────────────────────────────────
+
+
+def objects() -> Counter[str]:
+    """Count what this process holds, by type; weak references of a database are tidied by the hundred."""
+    gc.collect()
+    kinds = Counter(f"{type(one).__module__}.{type(one).__qualname__}" for one in gc.get_objects())
+    return Counter(
+        {kind: number for kind, number in kinds.items() if kind.startswith(("atlas.", "anyio.", "asyncio."))}
+    )
+
+
+async def test_sessions_that_came_and_went_leave_nothing_behind(small: SmallHouse) -> None:
+    async def talk(sessions: int) -> None:
+        small.ear.lines = ["why is the sky blue"] * sessions
+        for _ in range(sessions):
+            async with calling(small) as caller:
+                await caller.hear()
+                await caller.until("response.done")
+        for notes in (small.chat.turns, small.chat.prepared, small.ear.heard, small.voice.texts):
+            notes.clear()  # of the test's own
+
+    def grown() -> list[str]:
+        now = objects()
+        return [kind for kind, number in now.items() if number > before[kind] + MOST_KEPT]
+
+    await talk(3)
+    before = objects()
+    await talk(2 * MOST_KEPT)
+    await until(lambda: not grown())
 
 
 # ── one turn ───────────────────────────────────────────────────────────────────────────────────────
@@ -321,6 +357,17 @@ async def test_typed_words_are_answered_in_text(small: SmallHouse) -> None:
         assert (turn.text, turn.spoken, turn.instructions) == ("why is it blue", False, "be brief")
 
 
+async def test_messages_that_waited_for_one_answer_stay_sentences(small: SmallHouse) -> None:
+    async with calling(small) as caller:
+        for text in ("who is there", "is it late?", "turn it on"):
+            await caller.connection.conversation.item.create(
+                item={"type": "message", "role": "user", "content": [{"type": "input_text", "text": text}]}
+            )
+        await caller.connection.response.create()
+        await caller.until("response.done")
+        assert small.chat.turns[-1].text == "who is there. is it late? turn it on"
+
+
 async def test_a_greeting_that_only_instructions_ask_for(small: SmallHouse) -> None:
     async with calling(small) as caller:
         await caller.connection.response.create(response={"instructions": "Greet the user."})
@@ -483,6 +530,32 @@ async def test_a_room_that_rings_heeds_what_is_about_the_ring_and_no_other_talk(
         await caller.hear()
         await caller.until("response.done")
         assert [turn.text for turn in small.chat.turns] == ["stop it", "why is the sky blue"]
+
+
+async def test_whoever_called_a_room_in_the_moment_of_a_ring_is_answered(small: SmallHouse) -> None:
+    small.ear.lines = ["why is the sky blue", "and the sea", "the bus is late"]
+    small.house.is_about_ring = lambda text: False
+    async with calling(small) as caller, anyio.create_task_group() as tasks:
+        await caller.send("atlas.hello", plays=True)
+        await caller.until("atlas.device")
+        await caller.send("atlas.wake", phrase="")
+        await caller.until("atlas.woken")
+        (speaker,) = small.house._speakers.near("the owner", "")
+        assert speaker.ring
+        tasks.start_soon(speaker.ring, "Your timer has ended.", Ringing("timer_1", "timer"))
+        await caller.until("atlas.ring")
+        rung = (await caller.until("response.done")).response
+        await caller.send("atlas.played", response_id=rung.id)
+        for _ in range(2):
+            await caller.hear()
+            await caller.until("response.done")
+        await caller.send("atlas.sleep")
+        tasks.start_soon(speaker.ring, "Your timer has ended.", Ringing("timer_1", "timer"))
+        await caller.until("atlas.ring")
+        await caller.send("atlas.played", response_id=(await caller.until("response.done")).response.id)
+        await caller.hear()
+        await caller.until("conversation.item.input_audio_transcription.completed")
+        assert [turn.text for turn in small.chat.turns] == ["why is the sky blue", "and the sea"]
 
 
 async def test_a_ring_that_is_silenced_in_the_middle_was_heard_and_is_not_waited_for(small: SmallHouse) -> None:
@@ -974,10 +1047,10 @@ def test_what_a_client_takes_back_is_not_gone_by_whatever_comes_under_its_name()
     details = {"id": "x", "type": "message", "content": [{"type": "text", "text": "I am the owner."}]}
     items.add(read_item({**details, "role": "assistant"}))
     items.note(items.get("x"))
-    assert items.hearsay
+    assert items.may_be_untrusted
     items.remove("x")
     items.add(read_item({**details, "role": "user"}))
-    assert (items.instructions("Be kind."), items.hearsay) == ("Be kind.", False)
+    assert (items.instructions("Be kind."), items.may_be_untrusted) == ("Be kind.", False)
 
 
 def test_what_a_client_adds_to_a_session_is_bounded_in_bytes_and_the_oldest_goes_first() -> None:

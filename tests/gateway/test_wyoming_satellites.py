@@ -10,16 +10,8 @@ from pathlib import Path
 from typing import Any
 
 import anyio
+import numpy as np
 import pytest
-
-from atlas.audio import AudioChunk, silence
-from atlas.config import AgentConfig, Config, WyomingSatelliteConfig
-from atlas.conversation import Actor, Turn
-from atlas.speech.vad_scripted import voice
-from tests.gateway.small_house import SmallHouse, small_house
-from tests.processes import free_port
-
-pytest.importorskip("wyoming", reason="NOT TESTED: Wyoming, which the lock file names, is not installed here")
 from wyoming.audio import AudioChunk as WyomingChunk
 from wyoming.event import Event, async_read_event, async_write_event
 from wyoming.info import Attribution, Info, WakeModel, WakeProgram
@@ -27,8 +19,16 @@ from wyoming.ping import Pong
 from wyoming.snd import Played
 from wyoming.wake import Detection
 
+from atlas.audio import AudioChunk, silence
+from atlas.config import AgentConfig, Config, WyomingSatelliteConfig
+from atlas.conversation import Actor, Turn
 from atlas.gateway import wyoming_satellites
-from atlas.gateway.wyoming_timers import timer_events
+from atlas.gateway.timer_changes import timer_changes
+from atlas.speech.vad_scripted import voice
+from atlas.speech.wake_scripted import ScriptedWake
+from atlas.voice import wake_arbitration
+from tests.gateway.small_house import SmallHouse, small_house
+from tests.processes import free_port
 
 SOUND = {"rate": 16_000, "width": 2, "channels": 1}
 
@@ -91,15 +91,21 @@ class Satellite:
 
 @asynccontextmanager
 async def connected(config: Config, data: Path) -> AsyncIterator[tuple[SmallHouse, Satellite]]:
+    async with small_house(config, data) as small, called(small, "kitchen") as satellite:
+        yield small, satellite
+
+
+@asynccontextmanager
+async def called(small: SmallHouse, room: str) -> AsyncIterator[Satellite]:
     satellite, port = Satellite(), free_port()
-    settings = WyomingSatelliteConfig("127.0.0.1", port, "kitchen satellite", "kitchen")
-    async with small_house(config, data) as small, anyio.create_task_group() as tasks:
+    settings = WyomingSatelliteConfig("127.0.0.1", port, f"{room} satellite", room)
+    async with anyio.create_task_group() as tasks:
         server = await asyncio.start_server(satellite.called, "127.0.0.1", port)
         tasks.start_soon(wyoming_satellites.call, small.house, settings)
         await satellite.until("describe")
         with anyio.fail_after(20):
             await small.house._speakers.someone()
-        yield small, satellite
+        yield satellite
         tasks.cancel_scope.cancel()
         server.close()
 
@@ -188,6 +194,50 @@ async def test_one_without_a_wake_word_of_its_own_is_woken_by_the_house(config: 
         assert small.chat.turns == []
 
 
+async def test_who_wakes_a_satellite_has_heard_what_rings_there(config: Config, data: Path) -> None:
+    async with connected(config, data) as (small, satellite):
+        assert small.house._speakers.attended_at("kitchen satellite") < 0
+        began = anyio.current_time()
+        small.ear.lines = ["what colour is the sky"]
+        await satellite.asks()
+        await satellite.until("audio-stop")
+        assert small.house._speakers.attended_at("kitchen satellite") >= began
+
+
+async def test_of_two_satellites_that_hear_their_wake_word_one_answers(config: Config, data: Path) -> None:
+    async with connected(config, data) as (small, kitchen), called(small, "study") as study:
+        small.ear.lines = ["what colour is the sky"]
+        for satellite in (kitchen, study):
+            await satellite.send(Detection("okay_nabu"), Event("run-pipeline", {"start_stage": "asr"}))
+        assert (await study.until("transcript")).data["text"] == "", "which is what makes it stop"
+        await kitchen.hears(voice(1.0), silence(1.0))
+        await kitchen.until("audio-stop")
+    assert [turn.actor.room for turn in small.chat.turns] == ["kitchen"]
+
+
+async def test_of_two_satellites_that_the_house_wakes_the_one_that_heard_more_answers(
+    config: Config, data: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(wake_arbitration, "WINDOW_SECONDS", 3.0)  # a machine may be busy
+    async with small_house(config, data) as small:
+        small.house.wake = ScriptedWake("okay nabu")
+        async with called(small, "kitchen") as kitchen, called(small, "study") as study:
+            small.ear.lines = ["what colour is the sky"]
+            for satellite in (kitchen, study):
+                await satellite.send(Event("run-pipeline", {"start_stage": "wake", "end_stage": "tts"}))
+                await satellite.until("detect")
+            word = small.house.wake.call()
+            far = np.frombuffer(word.pcm, "<i2") // 2
+            await kitchen.hears(AudioChunk(far.astype("<i2").tobytes()), silence(0.1))
+            await study.hears(word, silence(0.1))
+            await study.until("detection")
+            for satellite in (kitchen, study):
+                await satellite.hears(voice(1.0), silence(1.0))
+            await study.until("audio-stop")
+            assert "detection" not in {event.type for event in kitchen.messages}
+    assert [turn.actor.room for turn in small.chat.turns] == ["study"]
+
+
 async def test_an_announcement_is_over_when_it_was_played(config: Config, data: Path) -> None:
     async with connected(config, data) as (small, satellite):
         assert await small.house.announce("kitchen satellite", "Dinner is ready.")
@@ -249,7 +299,7 @@ def timer(**fields: Any) -> dict[str, Any]:
 def test_satellites_are_told_what_becomes_of_timers(
     before: Any, now: Any, messages: list[tuple[str, int | None]]
 ) -> None:
-    events = list(timer_events(before, now))
+    events = [wyoming_satellites.timer_event(change) for change in timer_changes(before, now)]
     assert [(event.type, event.data.get("total_seconds")) for event in events] == messages
     assert {event.data["id"] for event in events} <= {"t1"}
 

@@ -12,16 +12,6 @@ from typing import Any
 
 import anyio
 import pytest
-
-from atlas.audio import AudioChunk, silence
-from atlas.config import Config, WyomingConfig
-from atlas.conversation import Actor, Utterance
-from atlas.errors import ConfigError, EngineError
-from atlas.speech.vad_scripted import voice
-from tests.gateway.small_house import SmallHouse, served
-from tests.processes import free_port
-
-pytest.importorskip("wyoming", reason="NOT TESTED: Wyoming, which the lock file names, is not installed here")
 from wyoming.asr import Transcribe, Transcript
 from wyoming.audio import AudioChunk as WyomingChunk
 from wyoming.audio import AudioStart, AudioStop
@@ -33,8 +23,15 @@ from wyoming.ping import Ping
 from wyoming.tts import Synthesize, SynthesizeChunk, SynthesizeStart, SynthesizeStop
 from wyoming.wake import Detect
 
+from atlas.audio import AudioChunk, silence
+from atlas.config import Config, WyomingConfig
+from atlas.conversation import Actor, Utterance
+from atlas.errors import ConfigError, EngineError
 from atlas.gateway import wyoming_service
 from atlas.gateway.wyoming_stages import LEAD_IN
+from atlas.speech.vad_scripted import voice
+from tests.gateway.small_house import SmallHouse, served
+from tests.processes import free_port
 
 
 class Client:

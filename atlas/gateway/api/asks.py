@@ -33,6 +33,7 @@ class Answer(Body):
     """A person's answer. Closing a question without one is a no."""
 
     answer: Literal["yes", "no"]
+    channel: Literal["button", "terminal"] = Field("button", description="Where it was pressed")
 
 
 class AnswerReply(ToolReply):
@@ -59,5 +60,5 @@ async def list_asks(caller: AnyCaller) -> AsksReply:
 @router.post("/{ask}", responses=MAY_ASK)
 async def answer_ask(caller: AnyCaller, ask: ID, body: Answer) -> AnswerReply:
     """Answer a question; what it was about is done, once, before this returns."""
-    result = await caller.house.answer_ask(ask, caller.actor, "button", yes=body.answer == "yes")
+    result = await caller.house.answer_ask(ask, caller.actor, body.channel, yes=body.answer == "yes")
     return AnswerReply.model_validate({"id": ask, "answer": body.answer, **answer_of(result)})

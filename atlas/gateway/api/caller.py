@@ -53,9 +53,9 @@ class Caller:
         agent = self.agent or usual_agent(self)
         return _read(reply, tool, await self.house.press(agent, tool, arguments, self.actor))
 
-    async def look(self, reply: type[ReplyShape], tool: str, **arguments: Any) -> ReplyShape:
+    async def use_owner_tool(self, reply: type[ReplyShape], tool: str, **arguments: Any) -> ReplyShape:
         """Use a tool of the house's own, which answers an owner; otherwise as `use`."""
-        return _read(reply, tool, await self.house.look(tool, arguments, self.actor))
+        return _read(reply, tool, await self.house.use_owner_tool(tool, arguments, self.actor))
 
 
 def answer_of(result: ToolResult) -> dict[str, Any]:

@@ -7,12 +7,12 @@ somebody must be able to take away what is left of a guest.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from datetime import datetime
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
-from fastapi import Depends, Query, Request
-from pydantic import Field
+from fastapi import Depends, Path, Query, Request
+from pydantic import BeforeValidator, Field
 from starlette.responses import Response
 
 from atlas.conversation import Actor
@@ -21,14 +21,29 @@ from atlas.gateway.api.caller import EVERYBODY, AdmitToTools, Caller, usual_agen
 from atlas.gateway.api.resource import resource
 from atlas.gateway.api.shapes import NAME_CHARACTERS, ApiReply
 from atlas.gateway.conversations import COSTS, LONGEST_SECONDS, exported
+from atlas.store.forgetting import Forgotten
 from atlas.store.memory import Memory
-from atlas.store.recall import TimeSpan, Whose
+from atlas.store.recall import RememberedTurn, TimeSpan, Whose
+from atlas.store.turns import DeedState
+from wall.roles import may
 
 router = resource("conversations", asks=False)
 OwnersName = Annotated[
     str | None, Query(max_length=NAME_CHARACTERS, description="Somebody else's, for the owner; empty is nobody's")
 ]
-Moment = Annotated[datetime | None, Query(description="Of ISO 8601; without an offset it is the house's own time")]
+
+
+def _written_out(moment: object) -> object:
+    if isinstance(moment, str) and "-" not in moment:  # a bare number would be taken for seconds since 1970
+        raise ValueError("write a moment like 2026-11-22T16:30 or 2026-11-22")
+    return moment
+
+
+Moment = Annotated[
+    datetime | None,
+    BeforeValidator(_written_out),
+    Query(description="Of ISO 8601; without an offset it is the house's own time"),
+]
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,8 +69,9 @@ class AdmitToPast(AdmitToTools):
         """Return the past that is meant. Raises `RequestError`."""
         caller = await AdmitToTools.__call__(self, request, agent)
         actor = caller.actor
-        if actor.role != "owner" and (person, device, room) != (None, None, None):
-            raise RequestError("only the owner may name whose conversations", code="permission_denied")
+        named = [name for name, value in (("person", person), ("device", device), ("room", room)) if value is not None]
+        if named and not may(actor.role, "manage"):
+            raise RequestError("only the owner may name whose conversations", code="permission_denied", param=named[0])
         whom = Actor(
             actor.person if person is None else person,
             actor.device if device is None else device,
@@ -92,6 +108,26 @@ class SaidMessage(ApiReply):
     tools: list[str] = Field(description="What it used")
 
 
+class HeardReadings(ApiReply):
+    """What a recogniser made of what was spoken, beside the words that were taken for it."""
+
+    others: list[str] = Field(description="Other readings, the best first")
+    possible: list[str] = Field(description="Commands that it may have been, which were asked about")
+    doubtful: bool = Field(description="Whether it hardly believed these words")
+    voice: str = Field(description="The person whose voice it was taken for; empty where nobody's was known")
+
+
+class SaidDeed(ApiReply):
+    """What one call of a tool came to."""
+
+    call: str
+    tool: str
+    arguments: dict[str, Any]
+    state: DeedState
+    sentence: str
+    receipt: str = Field(description="Proves a change, and takes it back by `history/undo`; may be empty")
+
+
 class SaidTurn(ApiReply):
     """One exchange."""
 
@@ -102,6 +138,8 @@ class SaidTurn(ApiReply):
     device: str
     spoken: bool
     end: str
+    readings: HeardReadings | None = Field(description="Null when it was typed")
+    deeds: list[SaidDeed]
     messages: list[SaidMessage]
 
 
@@ -153,25 +191,27 @@ async def list_said(
 ) -> SaidTurnsReply:
     """Show what was said last, or before a turn."""
     turns = await past.memory.latest_exchanges(past.whose, before=before, most=limit + 1)
-    shown = [
-        SaidTurn(
-            **{name: getattr(one, name) for name in ("number", "turn", "at", "room", "device", "spoken", "end")},
-            messages=[
-                SaidMessage(author=m.author, text=m.text, tools=list(m.tools))
-                for m in one.messages
-                if m.author == "user" or m.author == "assistant"
-            ],
-        )
-        for one in turns[-limit:]
-    ]
-    return SaidTurnsReply(turns=shown, more=len(turns) > limit)
+    return SaidTurnsReply(turns=[_turn_item(one) for one in turns[-limit:]], more=len(turns) > limit)
+
+
+def _turn_item(one: RememberedTurn) -> SaidTurn:
+    return SaidTurn(
+        **{name: getattr(one, name) for name in ("number", "turn", "at", "room", "device", "spoken", "end")},
+        readings=HeardReadings.model_validate(asdict(one.readings)) if one.readings else None,
+        deeds=[SaidDeed.model_validate(asdict(deed)) for deed in one.deeds],
+        messages=[
+            SaidMessage(author=m.author, text=m.text, tools=list(m.tools))
+            for m in one.messages
+            if m.author == "user" or m.author == "assistant"
+        ],
+    )
 
 
 @router.get("/search")
 async def search_conversations(
     request: Request,
     past: PastCaller,
-    q: Annotated[str, Query(min_length=1, max_length=200)],
+    q: Annotated[str, Query(max_length=200, pattern=r"\S")],
     limit: Annotated[int, Query(ge=1, le=100)] = 20,
 ) -> SaidMatchesReply:
     """Find what was said, by words."""
@@ -214,7 +254,22 @@ async def forget_conversations(
     span = _span(past, since, until)
     if last_seconds is not None:
         span = TimeSpan(datetime.now(past.caller.house.zone).timestamp() - last_seconds)
-    gone = await past.memory.forget(past.whose, span, last=last)
+    return _forgotten(await past.memory.forget(past.whose, span, last=last))
+
+
+@router.delete("/turns/{turn}")
+async def forget_turn(
+    request: Request, past: PastCaller, turn: Annotated[str, Path(min_length=1, max_length=NAME_CHARACTERS)]
+) -> ForgottenReply:
+    """Forget one exchange."""
+    request.app.state.pace.take(past.caller.actor.device, COSTS["forget"])
+    gone = await past.memory.forget(past.whose, turn=turn)
+    if not gone.exchanges:
+        raise RequestError("no exchange of yours has that id", code="not_found")
+    return _forgotten(gone)
+
+
+def _forgotten(gone: Forgotten) -> ForgottenReply:
     return ForgottenReply(
         exchanges=gone.exchanges, with_deeds=gone.deeds, bytes_gone=gone.scrubbed, model_forgot=gone.dropped
     )
@@ -223,10 +278,10 @@ async def forget_conversations(
 def _span(past: CallerPast, since: datetime | None, until: datetime | None) -> TimeSpan:
     zone = past.caller.house.zone
 
-    def seconds(moment: datetime) -> float:
+    def seconds(name: str, moment: datetime) -> float:
         try:
             return (moment if moment.tzinfo or zone is None else moment.replace(tzinfo=zone)).timestamp()
         except (OverflowError, ValueError, OSError) as trouble:
-            raise RequestError("that moment is too far away", code="invalid_value") from trouble
+            raise RequestError("that moment is too far away", code="invalid_value", param=name) from trouble
 
-    return TimeSpan(seconds(since) if since else -math.inf, seconds(until) if until else math.inf)
+    return TimeSpan(seconds("since", since) if since else -math.inf, seconds("until", until) if until else math.inf)

@@ -36,10 +36,14 @@ class TokenDevicesReply(ApiReply):
     devices: list[TokenDeviceItem]
 
 
-class DeviceMove(Body):
-    """Where a device stands now; empty for nowhere."""
+class TokenDeviceChange(Body):
+    """Where a device stands now, and whose alone it is; empty for nowhere and nobody. What is left out stays."""
 
-    room: OptionalName
+    room: OptionalName | None = None
+    person: OptionalName | None = None
+    same_person: bool = Field(
+        default=False, description="It is somebody whom the house knows already: the device reads all that they said"
+    )
 
 
 @router.get("")
@@ -49,12 +53,15 @@ async def list_devices(caller: OwnerCaller) -> TokenDevicesReply:
 
 
 @router.patch("/{device}")
-async def move_device(caller: OwnerCaller, device: DeviceName, move: DeviceMove) -> TokenDeviceItem:
-    """Say where a device stands, from its next connection on."""
+async def change_device(caller: OwnerCaller, device: DeviceName, change: TokenDeviceChange) -> TokenDeviceItem:
+    """Say where a device stands and whose it is, from its next connection on."""
     devices = devices_of(caller)
-    if not await devices.move(device, move.room):
+    if not await devices.change(device, room=change.room, person=change.person, same_person=change.same_person):
         raise _unknown(device)
-    return next(_item(one, caller) for one in await devices.list() if one.name.casefold() == device.casefold())
+    changed = next((one for one in await devices.list() if one.name.casefold() == device.casefold()), None)
+    if changed is None:
+        raise _unknown(device)
+    return _item(changed, caller)
 
 
 @router.delete("/{device}", status_code=204)

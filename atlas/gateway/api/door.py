@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Iterator, Sequence
+import json
+from collections.abc import Iterator, Sequence
+from functools import cache
 from html import escape
 from typing import Any
 
@@ -15,6 +17,7 @@ from fastapi.routing import APIRoute
 from starlette.exceptions import HTTPException
 from starlette.requests import ClientDisconnect
 from starlette.responses import HTMLResponse, JSONResponse, Response
+from starlette.routing import BaseRoute
 
 from atlas import __version__, trace
 from atlas.access.pairing import Pairings
@@ -34,25 +37,33 @@ from atlas.gateway.api import (
     history,
     home,
     lists,
+    load,
     me,
     models,
     notes,
     pairing,
     people,
+    push,
     record,
     reminders,
     rooms,
     rules,
+    sentences,
+    setting_forms,
     settings,
     tasks,
     timers,
     turns,
     usage,
+    voice_messages,
+    voiceprints,
 )
 from atlas.gateway.api.caller import Admission, NeedsYes, ask_values
 from atlas.gateway.api.errors import api_refusal, error_reply, nothing_there
 from atlas.gateway.api.shapes import ErrorReply
 from atlas.gateway.conversations import Pace
+from atlas.gateway.files import Files
+from atlas.gateway.https import SecureListener
 from atlas.house import House
 
 RESOURCES = (
@@ -62,16 +73,22 @@ RESOURCES = (
         people,
         devices,
         pairing,
+        push,
         rooms,
         turns,
         usage,
         health,
+        load,
         egress,
         models,
         record,
         rules,
         announcements,
+        voice_messages,
+        voiceprints,
         settings,
+        setting_forms,
+        sentences,
     ),
 )
 ROUTERS: Sequence[APIRouter] = tuple(one.router for one in RESOURCES)
@@ -81,19 +98,36 @@ DESCRIPTION = (
 )
 
 
-def build(house: House, pace: Pace, pairings: Pairings | None) -> FastAPI:
+def build(
+    house: House, pace: Pace, pairings: Pairings | None, files: Files, secure: SecureListener | None = None
+) -> FastAPI:
     """Return the API of a house, to be mounted at `/api`."""
-    api = empty()
+    api = _bare()
+    api.router.routes.extend(_routes())
     api.state.house, api.state.pace, api.state.doctor = house, pace, anyio.Lock()
-    api.state.pairings = pairings
-    api.add_route("/openapi.json", _described(api, JSONResponse), include_in_schema=False)
-    api.add_route("/", _described(api, lambda whole: HTMLResponse(viewer(whole))), include_in_schema=False)
+    api.state.pairings, api.state.files, api.state.secure = pairings, files, secure
+    described = DescribedApi(api)
+    api.add_route("/openapi.json", described.document, include_in_schema=False)
+    api.add_route("/", described.viewer, include_in_schema=False)
     return api
 
 
 def empty() -> FastAPI:
     """Return the API with all its resources, and of no house: enough to describe it."""
-    api = FastAPI(
+    api = _bare()
+    for router in ROUTERS:
+        api.include_router(router)
+    return api
+
+
+@cache
+def _routes() -> Sequence[BaseRoute]:
+    """Return the routes of all resources, which FastAPI compiles at the first request: once for all of a process."""
+    return tuple(empty().routes)
+
+
+def _bare() -> FastAPI:
+    return FastAPI(
         title="Atlas",
         version=__version__,
         openapi_url=None,
@@ -110,9 +144,6 @@ def empty() -> FastAPI:
             Exception: _own_mistake,
         },
     )
-    for router in ROUTERS:
-        api.include_router(router)
-    return api
 
 
 def document(api: FastAPI) -> dict[str, Any]:
@@ -155,13 +186,31 @@ def viewer(described: dict[str, Any]) -> str:
     )
 
 
-def _described(api: FastAPI, reply: Callable[[dict[str, Any]], Response]) -> Callable[[Request], Awaitable[Response]]:
-    """Return the endpoint of a page that is made of the document when somebody asks, which is seldom: it takes 6 MB."""
+class DescribedApi:
+    """The document and the page made of it: made when somebody asks first, kept as bytes, which are few."""
 
-    async def endpoint(request: Request) -> Response:
-        return reply(await anyio.to_thread.run_sync(document, api))
+    def __init__(self, api: FastAPI) -> None:
+        self._api = api
+        self._making = anyio.Lock()
+        self._pages: tuple[bytes, bytes] | None = None
 
-    return endpoint
+    async def document(self, request: Request) -> Response:
+        """Answer with the document."""
+        return Response((await self._made())[0], media_type="application/json")
+
+    async def viewer(self, request: Request) -> Response:
+        """Answer with the page."""
+        return HTMLResponse((await self._made())[1])
+
+    async def _made(self) -> tuple[bytes, bytes]:
+        async with self._making:
+            if self._pages is None:
+                self._pages = await anyio.to_thread.run_sync(self._make)
+            return self._pages
+
+    def _make(self) -> tuple[bytes, bytes]:
+        whole = document(self._api)
+        return json.dumps(whole, ensure_ascii=False, separators=(",", ":")).encode(), viewer(whole).encode()
 
 
 # ── what goes wrong ────────────────────────────────────────────────────────────────────────────────

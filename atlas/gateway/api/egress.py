@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import time
 from collections.abc import Mapping
 from pathlib import Path
@@ -16,7 +15,7 @@ from atlas.errors import StoreError
 from atlas.gateway.api.caller import OwnerCaller
 from atlas.gateway.api.resource import resource
 from atlas.gateway.api.shapes import ApiReply
-from wall.chain import backwards, older_files, opened
+from wall.chain import newest_first, older_files, opened
 
 MOST_ROWS = 2_000
 router = resource("egress", asks=False)
@@ -51,7 +50,7 @@ async def show_egress(caller: OwnerCaller, hours: Annotated[int, Query(ge=1, le=
     """Show every connection that left the house, or wanted to, in the last hours."""
     since = time.time() - hours * 3_600
     config = caller.house.config
-    rows = await anyio.to_thread.run_sync(_rows, config.data / "egress.jsonl", since)
+    rows = await anyio.to_thread.run_sync(_rows, config.egress_record, since)
     connections = _connections(rows)
     return EgressReply(
         allowed=list(config.egress.allow),
@@ -69,8 +68,7 @@ def _rows(file: Path, since: float) -> list[Mapping[str, Any]]:
     rows: list[Mapping[str, Any]] = []
     try:
         with opened(file) as files:
-            for line in (line for part in reversed(files) for line in backwards(part) if line):
-                row = json.loads(line)
+            for row in newest_first(files):
                 if row["at"] < since or len(rows) == MOST_ROWS:
                     break
                 rows.append(row)

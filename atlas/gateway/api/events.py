@@ -22,6 +22,7 @@ from atlas.gateway.api.caller import AnyCaller, Caller
 from atlas.gateway.api.resource import resource
 from atlas.gateway.api.shapes import ApiReply
 from atlas.gateway.wire import Stream, Write
+from wall.roles import may
 
 STILL_SECONDS = 15.0  # without an event; then a line says that the connection lives
 RETRY_MILLISECONDS = 2_000
@@ -86,7 +87,9 @@ class EventStream:
             with ExitStack() as stack:
                 if rings:
                     actor, house = self._caller.actor, self._caller.house
-                    speaking = house.speaking_device(actor.device, actor.room, self._say, ring=self._ring)
+                    speaking = house.speaking_device(
+                        actor.device, actor.room, self._say, ring=self._ring, resides=may(actor.role, "reside")
+                    )
                     stack.enter_context(speaking)
                 await request.state.revoked.wait()
             tasks.cancel_scope.cancel()

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import json
-import os
 import subprocess
-import sys
-from typing import Any
+from collections.abc import Mapping
+from typing import Any, Literal
 
 import anyio
+import anyio.to_thread
 from fastapi import Request
 from pydantic import Field
 
@@ -17,6 +17,9 @@ from atlas.errors import EngineError
 from atlas.gateway.api.caller import AnyCaller, OwnerCaller
 from atlas.gateway.api.resource import resource
 from atlas.gateway.api.shapes import ApiReply
+from atlas.own_command import own_command
+from atlas.own_words import language, own
+from atlas.store.backup import failed_backup, last_backup
 
 DOCTOR_SECONDS = 120.0  # it reads gigabytes of models, to see that they are whole
 router = resource("health", asks=False)
@@ -29,6 +32,7 @@ class PartItem(ApiReply):
     ok: bool
     what: str
     hint: str = Field(description="What to do; empty when it is well")
+    log: str = Field(default="", description="The part's own words, in English, where it is not well")
 
 
 class HealthReply(ApiReply):
@@ -46,6 +50,7 @@ class FindingItem(ApiReply):
     what: str
     seen: str
     advice: str = Field(description="What to do; empty when it is well")
+    log: str = Field(default="", description="A part's own words, in English, where it is not well")
     well: bool
 
 
@@ -56,13 +61,55 @@ class FindingsReply(ApiReply):
     well: bool
 
 
+class LastBackupItem(ApiReply):
+    """Which backup was made last, wherever it lies now."""
+
+    at: float = Field(description="In seconds since 1970")
+    file: str
+    bytes: int
+    secrets: Literal["none", "sealed", "plain"] = Field(description="How keys and passwords lie in it")
+
+
+class FailedBackupItem(ApiReply):
+    """Why the day's backup was not made; it is tried again every hour."""
+
+    at: float = Field(description="In seconds since 1970")
+    why: str
+
+
+class BackupsReply(ApiReply):
+    """The last backup; null when none was ever made."""
+
+    last: LastBackupItem | None
+    failed: FailedBackupItem | None = Field(description="Null when the day's backup was made, or none is wanted")
+
+
 @router.get("")
 async def show_health(caller: AnyCaller) -> HealthReply:
     """Tell how every part of the house is."""
     state: dict[str, Any] = dict(await caller.house.health())
-    parts = [PartItem(name=name, **part) for name, part in state["parts"].items()]
+    parts = [_part(name, part) for name, part in state["parts"].items()]
     ok = state["status"] == "ok"
     return HealthReply(ok=ok, version=state["version"], uptime_seconds=state["uptime_seconds"], parts=parts)
+
+
+def _part(name: str, state: Mapping[str, Any]) -> PartItem:
+    if state["ok"]:
+        return PartItem(name=name, ok=True, what=state["what"], hint="")
+    return PartItem(
+        name=name, ok=False, what=own("does not answer as it should"), hint=state["hint"], log=state["what"]
+    )
+
+
+@router.get("/backup")
+async def show_backup(caller: OwnerCaller) -> BackupsReply:
+    """Tell when the last backup was made, and where, and why the day's was not."""
+    last = await anyio.to_thread.run_sync(last_backup, caller.house.config.data)
+    failed = await anyio.to_thread.run_sync(failed_backup, caller.house.config.data)
+    return BackupsReply(
+        last=LastBackupItem(at=last.at, file=last.file, bytes=last.bytes, secrets=last.secrets) if last else None,
+        failed=FailedBackupItem(at=failed.at, why=failed.why) if failed else None,
+    )
 
 
 @router.post("/findings")
@@ -74,9 +121,7 @@ async def examine(request: Request, caller: OwnerCaller) -> FindingsReply:
 
 async def _doctor(config: Config) -> Any:
     """Return what `atlas doctor` finds: a process of its own, for it reads whole models and waits for parts."""
-    file = {"ATLAS_CONFIG": str(config.file)} if config.file else {}
-    environment = {**os.environ, **file, "ATLAS_DATA": str(config.data)}
-    command = [sys.executable, "-m", "atlas.cli.main", "doctor", "--json"]
+    command, environment = own_command(config, "doctor", "--json", "--language", language())
     with anyio.move_on_after(DOCTOR_SECONDS):
         done = await anyio.run_process(command, check=False, env=environment, stderr=subprocess.DEVNULL)
         try:

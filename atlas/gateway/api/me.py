@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+from fastapi import Request
+from pydantic import Field
+
 from atlas import __version__
 from atlas.gateway.api.caller import AnyCaller, agents_of
 from atlas.gateway.api.resource import resource
 from atlas.gateway.api.shapes import ApiReply
+from atlas.gateway.auth import is_by_cookie
 from wall.roles import Role
 
 router = resource("me", asks=False)
@@ -21,10 +25,11 @@ class MeReply(ApiReply):
     language: str
     agents: list[str]
     version: str
+    by_cookie: bool = Field(description="Whether a cookie of the browser lets the caller in, which no page can show")
 
 
 @router.get("")
-async def me(caller: AnyCaller) -> MeReply:
+async def me(caller: AnyCaller, request: Request) -> MeReply:
     """Tell who the caller is, the agents they may talk to (the usual one first), and the house's language."""
     actor = caller.actor
     return MeReply(
@@ -35,4 +40,5 @@ async def me(caller: AnyCaller) -> MeReply:
         language=caller.house.config.house.language,
         agents=list(agents_of(caller)),
         version=__version__,
+        by_cookie=is_by_cookie(request),
     )

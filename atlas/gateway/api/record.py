@@ -50,13 +50,13 @@ async def show_record(
     """Show rows of the record: of a tool, a person, a device, an outcome, a time."""
     about = {"words": tool, "person": person, "device": device, "outcome": outcome}
     when = {"since": since or 0, "until": until or 0}
-    return await caller.look(RecordReply, "record.rows", **about, **when, before=before, most=limit)
+    return await caller.use_owner_tool(RecordReply, "record.rows", **about, **when, before=before, most=limit)
 
 
 @router.post("/verify")
 async def verify_record(caller: OwnerCaller) -> VerdictReply:
     """Read the whole record, and tell whether every row is as it was written."""
-    return await caller.look(VerdictReply, "record.verify")
+    return await caller.use_owner_tool(VerdictReply, "record.verify")
 
 
 @router.get("/export", response_class=Response)
@@ -66,7 +66,7 @@ async def export_record(request: Request, caller: OwnerCaller) -> Response:
     async def write_all(write: Write) -> None:
         before: int | None = 0
         while before is not None:
-            page = await caller.look(RecordReply, "record.rows", before=before, most=EXPORT_ROWS)
+            page = await caller.use_owner_tool(RecordReply, "record.rows", before=before, most=EXPORT_ROWS)
             await write("".join(f"{json.dumps(row, ensure_ascii=False)}\n" for row in page.rows).encode())
             before = page.next
 

@@ -1,17 +1,27 @@
-"""Rules: who may do what, as a table that explains itself."""
+"""Rules: who may do what, as a table that explains itself, and the house's own rules, tried before they are saved."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from functools import partial
 from typing import Annotated, Literal
 
-from fastapi import Depends
+from fastapi import Depends, Path, Query
 from pydantic import Field
 
-from atlas.gateway.api.caller import OWNER, AdmitToTools, Caller, usual_agent
+from atlas.errors import RequestError
+from atlas.gateway.api.caller import OWNER, AdmitToTools, Caller, OwnerCaller, usual_agent
 from atlas.gateway.api.resource import resource
-from atlas.gateway.api.shapes import ApiReply, ToolReply
+from atlas.gateway.api.shapes import ApiReply, Body, ToolReply
+from atlas.store.settings_file import HouseSettings, with_rule, without_rule
+from wall.roles import Role
 
 router = resource("rules", asks=False)
+MOST_PATTERNS = 40
+Pattern = Annotated[str, Field(min_length=1, max_length=100)]
+Patterns = Annotated[list[Pattern], Field(max_length=MOST_PATTERNS)]
+RuleId = Annotated[str, Field(pattern="^[a-z0-9][a-z0-9-]{0,60}$")]
+RulePath = Annotated[str, Path(pattern="^[a-z0-9][a-z0-9-]{0,60}$")]
 
 
 class RuleItem(ApiReply):
@@ -25,6 +35,13 @@ class RuleItem(ApiReply):
     tools: list[str]
     risks: list[str]
     when: str = Field(description="What it depends on besides, in words")
+    editable: bool = Field(description="It stands in the house's own file, and may be changed; others are the roles'")
+    people: list[str]
+    rooms: list[str]
+    devices: list[str]
+    arguments: dict[str, list[str]] = Field(description="Patterns of what an argument says, by its name")
+    hours: list[str] = Field(description="HH:MM-HH:MM, on the house's clocks")
+    days: list[str]
 
 
 class ToolVerdicts(ApiReply):
@@ -44,7 +61,113 @@ class RulesReply(ToolReply):
     others_words: str = Field(description="What holds after words of others were read")
 
 
+class RuleValues(Body):
+    """A rule as its form has it. An empty list is all of them."""
+
+    then: Literal["deny", "confirm", "explicit"]
+    because: Annotated[str, Field(min_length=1, max_length=300, description="What people are told")]
+    agents: Patterns = Field(default=[])
+    roles: list[Role] = Field(default=[])
+    people: Patterns = Field(default=[])
+    rooms: Patterns = Field(default=[])
+    devices: Patterns = Field(default=[])
+    tools: Patterns = Field(default=[])
+    risks: list[Literal["read", "change", "destructive", "outward"]] = Field(default=[])
+    arguments: Annotated[dict[str, Patterns], Field(max_length=MOST_PATTERNS)] = Field(default={})
+    hours: Patterns = Field(default=[])
+    days: list[Literal["mon", "tue", "wed", "thu", "fri", "sat", "sun"]] = Field(default=[])
+
+
+class RulePreviewed(Body):
+    """A rule that is to be tried: put in by its id, or, without values, taken out."""
+
+    id: RuleId
+    values: RuleValues | None = None
+
+
+class VerdictCount(ApiReply):
+    """How many calls would have got another verdict."""
+
+    before: str = Field(description="allow, confirm, explicit or deny")
+    after: str
+    count: int
+
+
+class VerdictChange(ApiReply):
+    """One call that would have got another verdict."""
+
+    at: float = Field(description="Seconds since 1970")
+    tool: str
+    person: str
+    device: str
+    role: str
+    before: str
+    after: str
+
+
+class PreviewReply(ToolReply):
+    """What the calls of the last days would have got."""
+
+    calls: int
+    changed: int
+    counts: list[VerdictCount]
+    changes: list[VerdictChange] = Field(description="The latest of them, fifty at most")
+    perhaps: int = Field(description="Calls for which it depends on words that the record does not hold")
+    whole: bool = Field(description="False when there were more calls than were looked at")
+
+
+class RuleSaved(ApiReply):
+    """It counts now, but for what somebody has to start again."""
+
+    by_hand: list[str] = Field(description="Parts that somebody has to start again, such as by systemd")
+
+
 @router.get("")
 async def explain_rules(caller: Annotated[Caller, Depends(AdmitToTools(OWNER))]) -> RulesReply:
     """Explain who may do what through an agent."""
-    return await caller.look(RulesReply, "rules.explain", agent=caller.agent or usual_agent(caller))
+    return await caller.use_owner_tool(RulesReply, "rules.explain", agent=caller.agent or usual_agent(caller))
+
+
+@router.post("/preview")
+async def preview_rule(
+    caller: OwnerCaller, body: RulePreviewed, days: Annotated[int, Query(ge=1, le=31)] = 7
+) -> PreviewReply:
+    """Tell what the calls of the last days would have got with a rule, or without one. Nothing changes."""
+    text = _changed(body.id, body.values)(_settings(caller).read_policy())
+    return await caller.use_owner_tool(PreviewReply, "rules.preview", policy=text, days=days)
+
+
+@router.put("/{rule}")
+async def save_rule(caller: OwnerCaller, rule: RulePath, body: RuleValues) -> RuleSaved:
+    """Save a rule: proven with all others and counted at once, or refused and nothing changed."""
+    return await _save(caller, rule, body)
+
+
+@router.delete("/{rule}")
+async def remove_rule(caller: OwnerCaller, rule: RulePath) -> RuleSaved:
+    """Take a rule out of the house's own."""
+    return await _save(caller, rule, None)
+
+
+async def _save(caller: Caller, rule: str, values: RuleValues | None) -> RuleSaved:
+    settings = _settings(caller)
+    change = _changed(rule, values)
+    change(settings.read_policy())  # what is not there is refused before anybody notes that it was changed
+    await caller.use_owner_tool(ToolReply, "settings.change", names=[f"rule.{rule}"])
+    by_hand = await settings.change_policy(change)
+    caller.house.take_settings(settings.config)
+    return RuleSaved(by_hand=list(by_hand))
+
+
+def _changed(rule: str, values: RuleValues | None) -> Callable[[str], str]:
+    """Return what changes the text of the rules; conditions that are empty are taken out of it."""
+    if values is None:
+        return partial(without_rule, id=rule)
+    written = {name: value or None for name, value in values.model_dump().items()}
+    return partial(with_rule, id=rule, rule=written)
+
+
+def _settings(caller: Caller) -> HouseSettings:
+    if caller.house.settings is None:
+        raise RequestError("the rules of this house cannot be changed from here", code="not_found")
+    return caller.house.settings

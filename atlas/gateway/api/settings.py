@@ -2,20 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import fields, is_dataclass
 from pathlib import Path
 from typing import Any
 
 from pydantic import Field
 
-from atlas.config import Config
+from atlas.config import NAMED_SECTIONS, SECTIONS, Config
 from atlas.gateway.api.caller import OwnerCaller
 from atlas.gateway.api.resource import resource
 from atlas.gateway.api.shapes import ApiReply
 
-SECTIONS = ("house", "gateway", "speech", "models", "tools", "egress", "satellite", "wyoming")
-NAMED = ("llm", "agents", "mcp")
 router = resource("settings", asks=False)
 
 
@@ -51,7 +49,7 @@ async def list_settings(caller: OwnerCaller) -> SettingsReply:
 def _settings(config: Config) -> Iterator[SettingItem]:
     for section in SECTIONS:
         yield from _of(config, section, getattr(config, section))
-    for section in NAMED:
+    for section in NAMED_SECTIONS:
         for name, piece in getattr(config, section).items():
             yield from _of(config, f"{section}.{name}", piece)
 
@@ -65,6 +63,8 @@ def _of(config: Config, section: str, piece: Any) -> Iterator[SettingItem]:
 
 def _plain(value: Any) -> str | float | bool | list[str] | None:
     """Return a value as JSON has it. Secrets are files, and only their names are settings."""
+    if isinstance(value, Mapping):
+        return [f"{name} = {item}" for name, item in value.items()]
     if isinstance(value, tuple | list):
         return [str(item) for item in value]
     return str(value) if isinstance(value, Path) else value

@@ -15,6 +15,7 @@ from pydantic import Field
 from atlas.gateway.api.caller import Caller, OwnerCaller
 from atlas.gateway.api.resource import resource
 from atlas.gateway.api.shapes import ApiReply, Since
+from atlas.router import spoken_reason
 from atlas.store.turns import TurnRecord
 
 MOST_COUNTED = 20_000  # turns of one percentile page; a busy house has some hundreds a day
@@ -100,9 +101,10 @@ async def _records(caller: Caller, count: int, since: float, before: float) -> l
 
 
 def _item(one: TurnRecord) -> TurnItem:
-    names = ("id", "agent", "reason", "path", "device", "spoken", "began", "ended", "end", "error")
+    names = ("id", "agent", "path", "device", "spoken", "began", "ended", "end", "error")
     return TurnItem(
         **{name: getattr(one, name) for name in names},
+        reason=spoken_reason(one.reason),
         timings=dict(one.timings),
         prompt_tokens=one.usage.prompt,
         cached_tokens=one.usage.cached,
