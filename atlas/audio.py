@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
 HEARING_RATE = 16_000  # samples a second of everything that is listened to; doors resample to it
@@ -32,6 +33,12 @@ class AudioChunk:
     def seconds(self) -> float:
         """How long it lasts."""
         return self.samples / self.rate
+
+    @property
+    def level_db(self) -> float:
+        """How loud it is, in decibels below full scale: 0 is the loudest, -96 is silence."""
+        power = sum(sample * sample for sample in memoryview(self.pcm).cast("h")) / max(1, self.samples)
+        return round(10 * math.log10(max(power, 1.0) / 32768**2), 1) if power else -96.0
 
     def __add__(self, other: AudioChunk) -> AudioChunk:
         assert self.rate == other.rate, "two rates do not add up"

@@ -1,32 +1,42 @@
-"""Say aloud what is due, timers, reminders, alarms: on its device, else in its room, else where its person was."""
+"""Says aloud what is due (timers, reminders, alarms): on its device, in its room, or where its person was."""
 
 from __future__ import annotations
 
 import logging
 import math
-from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal, Protocol
 
 import anyio
 
+from atlas.audio import AudioChunk
 from atlas.conversation import HOUSE, Actor, ToolCall, fresh_id
 from atlas.errors import AtlasError
 from atlas.mcp.tools import Tools
+from atlas.own_words import speaking
+from atlas.speech.message_sounds import MessageSounds
 
 POLL_SECONDS = 1.0  # how late a bell may ring without anyone noticing
 SAY_SECONDS = 30.0  # a device that has not taken an announcement by then has not heard it
 AGAIN_SECONDS = 30.0  # between two rings of what is urgent
 UNNOTED_RINGS = 6  # of what is urgent on a full disk: three minutes, for that somebody stopped it can't be noted either
-LATE_SECONDS = 30  # from here on "has ended" would be misleading
 MOST_PEOPLE = 100  # that are remembered by where they were heard; a household has fewer
-TIMERS = "timers"  # the one kind whose sentence is made here, because it says how late it is
+TIMERS = "timers"
+MESSAGES = "messages"  # are for those who are there, and nobody else
+RECORDED = ("broadcast", MESSAGES)  # may have a sound
 HEARD = "reminders.heard"
+THERE_SECONDS = 120.0  # since somebody was heard somewhere; later they may have left
 TIMER_AGAIN_SECONDS = 12.0  # between two rings of a timer in a room, until somebody stops it …
 TIMER_RINGS = 10  # … or two minutes are over
-WIDER, EVERYWHERE = 2, 4  # rings that nobody heeded, before it rings where its person was last, and in every room
+WIDER, EVERYWHERE = 2, 4  # rings that nobody heeded, before it rings where its person is, and everywhere
 FORGOTTEN_SECONDS = 120.0  # an alarm that was silent for so long begins softly again
+NOTICES_SECONDS = 5.0  # while nobody is connected: how late it is seen that somebody could be told
+NOTICED_SECONDS = 120.0  # what was not due for so long and is again is told again, such as a snoozed alarm
+LONG_OVER_SECONDS = 4 * 3600  # what ended longer ago is no news; whoever opens the app sees it
+# A timer that ended so long ago is told on its device, in its room or to its person, and not to the house.
+OLD_NEWS_SECONDS = 900
 COMING_SECONDS = 86_400  # what rings later is told later
 MOST_COMING = 64  # of one device
 MOST_RANG = 1_024  # that devices rang while the house was away, and that it has not seen to be due
@@ -52,9 +62,20 @@ class Coming:
     in_seconds: float
 
 
+@dataclass(frozen=True, slots=True)
+class RecordedWords:
+    """Words in the voice of the person who left them."""
+
+    intro: str  # said before it by the house; "" for what needs none
+    text: str
+    sound: AudioChunk
+
+
+Audience = Literal["there", "elsewhere", "sender", "nobody"]  # of an announcement, at this moment
 Due = tuple[str, str]  # its kind of tool, such as "timers", and its id
 Say = Callable[[str], Awaitable[None]]
 Ring = Callable[[str, Ringing], Awaitable[None]]
+Play = Callable[[RecordedWords], Awaitable[None]]
 Expect = Callable[[Sequence[Coming]], Awaitable[None]]
 Show = Callable[[Sequence[Mapping[str, Any]]], None]  # how the timers of a device and its room stand
 
@@ -69,6 +90,9 @@ class Speaker:
     show: Show | None = None
     ring: Ring | None = None
     expect: Expect | None = None
+    resides: bool = True  # else it is told what is for it or its room, and nothing that nobody else took
+    play: Play | None = None
+    person: str = ""  # whose it is, where it is one person's
 
 
 class Speakers:
@@ -77,7 +101,8 @@ class Speakers:
     def __init__(self) -> None:
         self._all: list[Speaker] = []
         self._some = anyio.Event()
-        self._places: dict[str, Actor] = {}  # by person: where they were heard last
+        self._places: dict[str, Actor] = {}  # by person: where they were heard last …
+        self._heard_at: dict[str, float] = {}  # … and when, on the clock of the loop
         self._news: dict[str, Actor] = {}  # heard, and not yet told to the reminders
         self._some_news = anyio.Event()
         self._stopped: dict[str, None] = {}  # ids of what somebody stopped from elsewhere, the oldest first
@@ -163,7 +188,10 @@ class Speakers:
         if actor.person:
             self._places.pop(actor.person, None)
             self._places[actor.person] = self._news[actor.person] = actor
-            for people in (self._places, self._news):
+            self._heard_at.pop(actor.person, None)
+            self._heard_at[actor.person] = anyio.current_time()
+            people: dict[str, Any]
+            for people in (self._places, self._news, self._heard_at):
                 if len(people) > MOST_PEOPLE:
                     del people[next(iter(people))]
             self._some_news.set()
@@ -177,14 +205,37 @@ class Speakers:
         return actor
 
     def near(self, device: str, room: str, person: str = "") -> list[Speaker]:
-        """Return the connections of `device`; else those in its room; else where the person was last; else all."""
+        """Return the connections of `device`; else those in its room; else where the person was last; else all.
+
+        Where nobody knows where a person was, their own devices are.
+        """
         place = self._places.get(person)
         return (
             self._at(device, "")
             or self._at("", room)
             or (place is not None and (self._at(place.device, "") or self._at("", place.room)))
-            or list(self._all)
+            or self.of_person(person)
+            or self.of_house()
         )
+
+    def of_person(self, person: str) -> list[Speaker]:
+        """Return the connections of a person's own devices."""
+        return [one for one in self._all if person and one.person == person]
+
+    def of_house(self) -> list[Speaker]:
+        """Return the connections of who lives here, for what is addressed to nobody."""
+        return [one for one in self._all if one.resides]
+
+    def to_hear(self, message: Mapping[str, Any]) -> list[Speaker]:
+        """Return where those are whom a message is for, and not who left it; none while nobody is there."""
+        person, room, sender = (message.get(name, "") for name in ("person", "room", "sender_device"))
+        place = self._places.get(person)
+        if person and (place is None or anyio.current_time() - self._heard_at[person] > THERE_SECONDS):
+            return []
+        if place is not None:
+            return self._at(place.device, "")  # what is for one person is not played to a whole room
+        speakers = self._at("", room) if room else self.of_house()
+        return [speaker for speaker in speakers if speaker.resides and speaker.device != sender]
 
     def _at(self, device: str, room: str) -> list[Speaker]:
         return [one for one in self._all if (device and one.device == device) or (room and one.room == room)]
@@ -196,13 +247,39 @@ class Speakers:
                 places = {("device", speaker.device), ("room", speaker.room)} - {("room", "")}
                 speaker.show([timer for timer in timers if any(timer.get(key) == place for key, place in places)])
 
+    def has(self, device: str, person: str) -> bool:
+        """Tell whether a device, or one of a person's own, is connected."""
+        return bool(self._at(device, "") or self.of_person(person))
+
+    def audience(self, room: str, device: str) -> Audience:
+        """Return who hears what is said in a room, "" for all of them, when that comes through a device."""
+        if self.to_hear({"room": room, "sender_device": device}):
+            return "there"
+        heard_by = {one.device for one in self.near("", room)}
+        return "elsewhere" if heard_by - {device} else "sender" if heard_by else "nobody"
+
+    def rooms(self, but: str) -> Sequence[str]:
+        """Return the rooms in which a device is connected, other than the device `but`."""
+        return sorted({one.room for one in self._all if one.room and one.device != but})
+
+    def has_near(self, due: Mapping[str, Any]) -> bool:
+        """Tell whether something can be heard by whom it is for: on its device, in its room, or where they are."""
+        device, room, person = (str(due.get(name, "")) for name in ("device", "room", "person"))
+        place = self._places.get(person)
+        there = place is not None and anyio.current_time() - self._heard_at[person] <= THERE_SECONDS
+        at_place = place is not None and there and bool(self._at(place.device, "") or self._at("", place.room))
+        nobodys = not (device or room or person) and bool(self.of_house())
+        return bool(self.has(device, person) or self._at("", room) or at_place or nobodys)
+
     def on(self, device: str) -> list[Speaker]:
         """Return the connections of `device`, and all when it is ""."""
         return [speaker for speaker in self._all if device in ("", speaker.device)]
 
 
-async def spoken_to_any(speakers: list[Speaker], text: str, ringing: Ringing | None = None) -> bool:
-    """Say `text` through all of them at once, as a ring where one can; True when at least one took it.
+async def spoken_to_any(
+    speakers: list[Speaker], text: str, ringing: Ringing | None = None, recorded: RecordedWords | None = None
+) -> bool:
+    """Say `text` through all of them at once, as a ring or recording where one can; True when at least one took it.
 
     Cancelling is safe.
     """
@@ -210,8 +287,10 @@ async def spoken_to_any(speakers: list[Speaker], text: str, ringing: Ringing | N
 
     async def tell(speaker: Speaker) -> None:
         try:
-            with anyio.fail_after(SAY_SECONDS):
-                if ringing and speaker.ring:
+            with anyio.fail_after(SAY_SECONDS + (recorded.sound.seconds if recorded else 0.0)):
+                if recorded and speaker.play:
+                    await speaker.play(recorded)
+                elif ringing and speaker.ring:
                     await speaker.ring(text, ringing)
                 else:
                     await speaker.say(text)
@@ -245,18 +324,39 @@ class _Rung:
     devices: frozenset[str]
 
 
+class AwayNotices(Protocol):
+    """Tells devices whose app is closed that something waits."""
+
+    async def anybody(self) -> bool:
+        """Tell whether some device could be told. Cancelling is safe. Raises `AtlasError`."""
+
+    async def tell(self, page: Literal["time", "messages"], *, device: str, person: str, sender: str = "") -> None:
+        """Tell those for whom something waits. Returns before they know. Cancelling is safe. Raises `AtlasError`."""
+
+
 class Bell:
     """Watches the tool server for what is due, and forgets nothing until somebody was told.
 
     Every tool called KIND.due is asked, and told with KIND.announced what was said: a new kind needs nothing here.
     """
 
-    def __init__(self, tools: Tools, speakers: Speakers) -> None:
+    def __init__(
+        self,
+        tools: Tools,
+        speakers: Speakers,
+        sounds: MessageSounds | None = None,
+        notices: AwayNotices | None = None,
+    ) -> None:
         self._tools = tools
+        self._sounds = sounds
+        self._notices = notices
+        self._notice_times: dict[Due, float] = {}  # those away were told, and when it was last due
+        self._is_blind = False  # who could be told cannot be read now; it is logged once
         self._speakers = speakers
         self._telling: set[Due] = set()  # by tasks of their own: a busy device holds up no other
         self._told: dict[Due, _Told] = {}  # announced, and not yet marked so: told again only when it is urgent
-        self._rung: dict[Due, _Rung] = {}
+        self._rung: dict[Due, _Rung] = {}  # rings until somebody stops it; the tool server knows, for the next start
+        self._over: set[Due] = set()  # rings no more, and the tool server does not know yet
         self._away: set[str] = set()  # kinds that cannot be seen now
 
     async def ring(self) -> None:
@@ -264,25 +364,90 @@ class Bell:
         async with anyio.create_task_group() as tasks:
             tasks.start_soon(self._pass_on)
             while True:
-                await self._speakers.someone()
+                await self._someone()
                 coming: dict[tuple[str, str], list[Coming]] = {}
                 for kind in await self._kinds():
                     for due in await self._due(kind, coming):
                         ring = kind, str(due["id"])
-                        if ring not in self._telling and self._may_tell(ring, due):
+                        if kind == TIMERS and _is_long_over(due):
+                            self._over.add(ring)  # nobody is told at last
+                            continue
+                        if kind == TIMERS and self._is_old_news(due):
+                            continue
+                        await self._notice(ring, due)
+                        if kind in KIND_OF_RING and ring not in self._rung and due.get("urgent", True):
+                            began = anyio.current_time() - float(due.get("late_seconds", 0))
+                            _add_ringing(kind, due, began, coming)
+                        if ring not in self._telling and self._may_tell(ring, due) and self._may_be_played(kind, due):
                             self._telling.add(ring)
                             tasks.start_soon(self._tell, ring, due)
                 for ring, due in self._unheeded():
                     self._telling.add(ring)
                     tasks.start_soon(self._tell, ring, due)
+                for ring, rung in self._rung.items():
+                    if ring[0] == TIMERS:  # an alarm is due again by itself
+                        _add_ringing(TIMERS, rung.due, rung.began, coming)
                 await self._mark()
                 await self._speakers.expect(coming, anyio.current_time())
                 await anyio.sleep(POLL_SECONDS)
+
+    async def _someone(self) -> None:
+        """Wait until a device is connected, or one that is not could be told that something waits."""
+        if self._notices is None:
+            await self._speakers.someone()
+            return
+        waits = True
+        while waits and not await self._anybody_away(self._notices):
+            with anyio.move_on_after(NOTICES_SECONDS):
+                await self._speakers.someone()
+                waits = False
+
+    async def _anybody_away(self, notices: AwayNotices) -> bool:
+        try:
+            is_somebody = await notices.anybody()
+        except AtlasError as trouble:  # asked again in a moment; who is there hears what rings all the same
+            if not self._is_blind:
+                log.warning("it cannot be seen whether anybody away could be told: %s", trouble)
+            self._is_blind = True
+            return False
+        self._is_blind = False
+        return is_somebody
+
+    async def _notice(self, ring: Due, due: Mapping[str, Any]) -> None:
+        """Tell those who are away, once, of what nobody of theirs can hear."""
+        if self._notices is None or ring[0] == "broadcast":
+            return
+        now = anyio.current_time()
+        self._notice_times = {one: at for one, at in self._notice_times.items() if now - at < NOTICED_SECONDS}
+        is_known = ring in self._notice_times
+        is_heard = bool(self._speakers.to_hear(due)) if ring[0] == MESSAGES else self._speakers.has_near(due)
+        if is_known:
+            self._notice_times[ring] = now
+        elif not is_heard and float(due.get("late_seconds", 0)) < LONG_OVER_SECONDS:
+            self._notice_times[ring] = now
+            page: Literal["time", "messages"] = "messages" if ring[0] == MESSAGES else "time"
+            who = {name: str(due.get(name, "")) for name in ("device", "person")}
+            if not any(who.values()) and due.get("room"):
+                return  # it is the room's, and waits there
+            try:
+                await self._notices.tell(page, **who, sender=str(due.get("sender_device", "")))
+            except AtlasError as trouble:
+                log.warning("nobody away is told of %s: %s", ring[1], trouble)
+
+    def _is_old_news(self, due: Mapping[str, Any]) -> bool:
+        """Tell whether a timer ended so long ago that who is here now is not told."""
+        return float(due.get("late_seconds", 0)) >= OLD_NEWS_SECONDS and not self._speakers.has_near(due)
 
     def _may_tell(self, ring: Due, due: Mapping[str, Any]) -> bool:
         attempts = self._told.get(ring)
         again = attempts and due.get("urgent") and attempts.times < UNNOTED_RINGS
         return attempts is None or bool(again and anyio.current_time() - attempts.at >= AGAIN_SECONDS)
+
+    def _may_be_played(self, kind: str, due: Mapping[str, Any]) -> bool:
+        """Tell whether the sound of a message is there and those whom it is for are."""
+        if kind in RECORDED and self._sounds and self._sounds.awaited:
+            return False
+        return kind != MESSAGES or bool(self._speakers.to_hear(due))
 
     async def _kinds(self) -> list[str]:
         """Return what can be due; while that cannot be learnt, at least timers."""
@@ -301,33 +466,53 @@ class Bell:
             if one["in_seconds"] <= COMING_SECONDS:
                 ring = Coming(one["id"], KIND_OF_RING.get(kind, "announcement"), one["in_seconds"])
                 coming.setdefault((one["device"], one["room"]), []).append(ring)
-        return list(result.data.get(TIMERS if kind == TIMERS else "due", ())) if result.ok else []
+        if not result.ok:
+            return []
+        return [*result.data.get(TIMERS if kind == TIMERS else "due", ()), *self._rang_before(result.data)]
+
+    def _rang_before(self, data: Mapping[str, Any]) -> list[Mapping[str, Any]]:
+        """Return the timers that rang when the house, of which this is a later start, ended."""
+        known = {*self._rung, *self._over, *self._told, *self._telling}
+        return [one for one in data.get("ringing", ()) if (TIMERS, str(one["id"])) not in known]
 
     async def _tell(self, ring: Due, due: Mapping[str, Any]) -> None:
         person = "" if due.get("urgent") else due.get("person", "")  # where somebody was an hour ago is a guess
         rung = self._rung.get(ring)
         times = rung.times if rung else 0
         speakers = self._speakers.near(due.get("device", ""), due.get("room", ""), person)
+        if ring[0] in RECORDED:
+            others = self._speakers.to_hear({**due, "person": person})
+            speakers = others if ring[0] == MESSAGES else others or speakers
         if ring[0] == TIMERS and times >= WIDER:
-            wider = self._speakers.on("") if times >= EVERYWHERE else self._speakers.near("", "", due.get("person", ""))
-            speakers = list(dict.fromkeys([*speakers, *wider]))
+            who = due.get("person", "")
+            wider = self._speakers.near("", "", who if times < EVERYWHERE else "")
+            speakers = list(dict.fromkeys([*speakers, *wider, *self._speakers.of_person(who)]))
         ringing = Ringing(ring[1], KIND_OF_RING[ring[0]], times) if ring[0] in KIND_OF_RING else None
         began = anyio.current_time()  # who silences it while it is being said has heeded it
         try:
             rang = self._speakers.take_rang(due)
             if rang and due.get("urgent"):  # somebody stopped it there
                 await self._tools.call(ToolCall(fresh_id("call"), f"{ring[0]}.stop", {"name": ring[1]}), HOUSE, "")
-            if rang or await spoken_to_any(speakers, sentence(due) if ring[0] == TIMERS else str(due["text"]), ringing):
+            with speaking(str(due.get("language", ""))):
+                recorded = await self._recorded(ring, due)
+                taken = rang or await spoken_to_any(speakers, str(due["text"]), ringing, recorded)
+            if taken:
                 if rung is None or ring[0] != TIMERS:
                     before = self._told[ring].times if ring in self._told else 0
                     self._told[ring] = _Told(before + 1, anyio.current_time())
                 if ringing and not rang and any(speaker.ring for speaker in speakers):
                     now, devices = anyio.current_time(), frozenset(speaker.device for speaker in speakers)
+                    log.info("%s rings in %s, time %d", ring[1], ", ".join(sorted(devices)), times + 1)
                     self._rung[ring] = _Rung(
                         rung.due if rung else due, times + 1, rung.began if rung else began, now, devices
                     )
         finally:
             self._telling.remove(ring)
+
+    async def _recorded(self, ring: Due, due: Mapping[str, Any]) -> RecordedWords | None:
+        """Return the sound of what somebody left for others, where it has one."""
+        sound = await self._sounds.get(ring[1]) if self._sounds and ring[0] in RECORDED else None
+        return _recorded(due, sound) if sound else None
 
     def _unheeded(self) -> list[tuple[Due, Mapping[str, Any]]]:
         """Return the timers that are to ring again, because nobody has stopped them."""
@@ -341,18 +526,29 @@ class Bell:
                 continue
             if heeded or (now - rung.at >= waits and (ring[0] != TIMERS or rung.times >= TIMER_RINGS)):
                 del self._rung[ring]
+                self._over |= {ring} if ring[0] == TIMERS else set()
+                log.info("%s %s", ring[1], "was heeded" if heeded else "rang, and nobody heeded it")
             elif ring[0] == TIMERS and now - rung.at >= waits:
-                late = float(rung.due.get("late_seconds", 0)) + now - rung.began
-                again.append((ring, {**rung.due, "late_seconds": late}))
+                again.append((ring, rung.due))
         return again
 
     async def _mark(self) -> None:
-        for kind in sorted({kind for kind, _ in self._told}):
-            messages = [ring for ring in self._told if ring[0] == kind]
-            call = ToolCall(fresh_id("call"), f"{kind}.announced", {"ids": sorted(id for _, id in messages)})
+        ringing = {ring for ring in self._told if ring in self._rung and ring[0] == TIMERS}
+        for ring in await self._announced(ringing, ringing=True):
+            del self._told[ring]
+        for ring in await self._announced({*self._told, *self._over} - ringing):
+            self._told.pop(ring, None)
+            self._over.discard(ring)
+
+    async def _announced(self, rings: Collection[Due], **more: bool) -> list[Due]:
+        """Tell the tool server that these were said; return those that it has noted."""
+        noted: list[Due] = []
+        for kind in sorted({kind for kind, _ in rings}):
+            ids = sorted(id for one, id in rings if one == kind)
+            call = ToolCall(fresh_id("call"), f"{kind}.announced", {"ids": ids, **more})
             if (await self._tools.call(call, HOUSE, "")).ok:
-                for ring in messages:
-                    del self._told[ring]
+                noted += [(kind, id) for id in ids]
+        return noted
 
     async def _pass_on(self) -> None:
         """Tell the reminders who was heard, when they wait for just that."""
@@ -368,36 +564,22 @@ class Bell:
         return person.casefold() in {name.casefold() for name in result.data.get("waiting_for", ())}
 
 
+def _is_long_over(due: Mapping[str, Any]) -> bool:
+    return float(due.get("late_seconds", 0)) >= LONG_OVER_SECONDS
+
+
+def _add_ringing(kind: str, due: Mapping[str, Any], began: float, coming: dict[tuple[str, str], list[Coming]]) -> None:
+    """Have the room of what is to ring, or rings, go on with it should the house go away now."""
+    ring = Coming(str(due["id"]), KIND_OF_RING[kind], began - anyio.current_time())
+    coming.setdefault((due.get("device", ""), due.get("room", "")), []).append(ring)
+
+
+def _recorded(due: Mapping[str, Any], sound: AudioChunk) -> RecordedWords:
+    intro = str(due.get("intro", ""))
+    return RecordedWords(intro, str(due["text"]).removeprefix(intro).strip(), sound)
+
+
 def _coming(data: Mapping[str, Any]) -> list[Mapping[str, Any]]:
     """Return what will be due: as the tool says, and the timers that run."""
     running = [timer for timer in data.get("waiting", ()) if timer["state"] == "running"]
     return [*data.get("coming", ()), *({**timer, "in_seconds": timer["left_seconds"]} for timer in running)]
-
-
-def sentence(timer: Mapping[str, Any]) -> str:
-    """Return what to say about a timer that has ended: `name`, `seconds` it was set for, `late_seconds` since."""
-    name, late = timer.get("name", ""), int(timer.get("late_seconds", 0))
-    called = f"{name} timer" if name else f"{_length(int(timer['seconds']))} timer"
-    return f"Your {called} ended {_about(late)} ago." if late >= LATE_SECONDS else f"Your {called} has ended."
-
-
-_UNITS = (("day", 86_400), ("hour", 3_600), ("minute", 60), ("second", 1))
-
-
-def _length(seconds: int) -> str:
-    """Return a length as an adjective: "10 minute", "1 hour 30 minute"."""
-    words = []
-    for unit, size in _UNITS:
-        count, seconds = divmod(seconds, size)
-        if count:
-            words.append(f"{count} {unit}")
-    return " ".join(words) or "0 second"
-
-
-def _about(seconds: int) -> str:
-    """Return a length to the nearest of its largest unit: "3 minutes"."""
-    for unit, size in _UNITS:
-        if seconds >= size:
-            count = round(seconds / size)
-            return f"{count} {unit}" + ("s" if count != 1 else "")
-    return "a moment"

@@ -1,4 +1,4 @@
-"""What has changed in the house, in order and without contents, for pages that then look again."""
+"""Tells pages what has changed in the house, in order and without contents, so that they look again."""
 
 from __future__ import annotations
 

@@ -6,7 +6,8 @@ import dataclasses
 import re
 import tomllib
 import typing
-from collections.abc import Mapping
+from collections import Counter
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal
@@ -24,9 +25,10 @@ class GatewayConfig:
 
     host: str = "127.0.0.1"
     port: int = 8600
-    https_host: str = ""  # where https is served too, such as "0.0.0.0"; "" serves none
+    https_host: str = "0.0.0.0"  # noqa: S104  # where https is served too, to addresses of a house; "" serves none
     https_port: int = 8643
     name: str = "atlas"  # the house is NAME.local
+    mdns: bool = True  # is it announced so, where it listens beyond this machine, and are satellites looked for?
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,6 +41,7 @@ class SpeechConfig:
     tts: str = "piper"
     wake_words: tuple[str, ...] = ("okay_nabu",)  # those of the agents are added
     stt_model: str = ""  # a folder of the models folder; "" is the one for the languages of the house
+    second_pass_model: str = ""  # hears again what the first is not sure of; "" is what fits, "none" is none
     voice: str = "en_US-joe-medium"  # a folder of the models folder
     threads: int = 2
     models: Path = Path("models")  # filled in from [models]
@@ -106,14 +109,41 @@ class WyomingSatelliteConfig:
 
 
 @dataclass(frozen=True, slots=True)
+class EsphomeConfig:
+    """Where ESPHome's devices fetch what they are to say: an address of this machine that they can reach."""
+
+    host: str = ""  # "" serves no sound, which only devices do without that take it over their own connection
+    port: int = 10_310
+
+
+@dataclass(frozen=True, slots=True)
+class EsphomeDeviceConfig:
+    """A voice device of ESPHome that the house calls: where it is, and which device and room it is here."""
+
+    host: str = ""
+    port: int = 6_053
+    key_file: str = ""  # a file that holds its encryption key, as seen from atlas.toml; "" calls it unencrypted
+    device: str = ""
+    room: str = ""
+    wake_words: tuple[str, ...] = ()  # that it listens for, of those it has; none leaves it as it is
+
+
+@dataclass(frozen=True, slots=True)
 class HouseConfig:
     """What the household is like."""
 
-    language: str = "en"
+    language: str = "en"  # the first of `languages`, where that is set
+    languages: tuple[str, ...] = ()  # that are spoken here, the usual one first; none is `language` alone
     timezone: str = ""  # an IANA name; "" is the machine's own
     agent: str = "family"  # who answers when nobody was asked for
     country: str = ""  # two letters, such as "de": whose emergency numbers are said; "" says none
+    also_called: Mapping[str, str] = field(default_factory=dict)  # another name of somebody → theirs: "Mum" → "Anna"
     contact: str = ""  # whom else to call in an emergency, as it shall be said: "Maria, 0170 1234567"
+
+    @property
+    def spoken(self) -> tuple[str, ...]:
+        """The languages that are spoken here, the usual one first."""
+        return self.languages or (self.language,)
 
 
 @dataclass(frozen=True, slots=True)
@@ -139,6 +169,30 @@ class EgressConfig:
 
 
 @dataclass(frozen=True, slots=True)
+class PushConfig:
+    """Which push services may be told that something waits, for devices whose app is closed. Needs [egress] too."""
+
+    services: tuple[str, ...] = ()  # "fcm.googleapis.com:443"; with an empty list nobody is told anything
+
+
+@dataclass(frozen=True, slots=True)
+class VoicesConfig:
+    """Are people who have recorded their voice known by it in rooms? Needs the model campplus-voices."""
+
+    enabled: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class BackupConfig:
+    """The backup that the house makes of itself every day."""
+
+    folder: str = ""  # on another disk, as seen from atlas.toml; it has to be there. "" makes none
+    hour: int = 3  # of the day; a house that was off makes it when it runs again
+    retain: int = 7  # how many of them are kept there; others in that folder are never deleted
+    passphrase_file: str = ""  # seals keys and passwords; "" leaves them out
+
+
+@dataclass(frozen=True, slots=True)
 class SatelliteConfig:
     """A room of the house's own machine. Other machines are rooms by `atlas satellite`."""
 
@@ -148,6 +202,7 @@ class SatelliteConfig:
     microphone_form: str = ""  # of ALSA's bare hw: devices: "48000x2"
     loudspeaker: str = ""
     volume: float = 1.0
+    quiet_hours: str = ""  # "22:00-07:00": then it whispers, and alarms ring as ever
     wake_threshold: float = 0.0  # 0 is each wake word's own; near misses stand in the log with their scores
     near_misses: bool = False  # are clips of what nearly woke it stored for a day? `atlas wake` shows them
     echo_cancellation: bool = True  # where livekit is installed
@@ -165,9 +220,14 @@ class Config:
     models: ModelsConfig = ModelsConfig()
     tools: ToolsConfig = ToolsConfig()
     egress: EgressConfig = EgressConfig()
+    push: PushConfig = PushConfig()
     satellite: SatelliteConfig = SatelliteConfig()
+    voices: VoicesConfig = VoicesConfig()
+    backup: BackupConfig = BackupConfig()
     wyoming: WyomingConfig = WyomingConfig()
     wyoming_satellites: tuple[WyomingSatelliteConfig, ...] = ()  # [[wyoming.satellite]]
+    esphome: EsphomeConfig = EsphomeConfig()
+    esphome_devices: tuple[EsphomeDeviceConfig, ...] = ()  # [[esphome.device]]
     tool_settings: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)  # [tools.NAME]: the tool's own words
     llm: Mapping[str, LlmConfig] = field(default_factory=dict)
     agents: Mapping[str, AgentConfig] = field(default_factory=dict)
@@ -223,6 +283,11 @@ class Config:
         return self.secrets / "house.pub"
 
     @property
+    def push_key(self) -> Path:
+        """The file of the key by which push services know this house."""
+        return self.secrets / "push.key"
+
+    @property
     def near_misses(self) -> Path:
         """The folder of what woke this machine's room, and what nearly did."""
         return self.data / "near_misses"
@@ -231,6 +296,16 @@ class Config:
     def record_head(self) -> Path:
         """The file that says how far the tool server's record goes, signed by the house."""
         return self.secrets / "record.head"
+
+    @property
+    def egress_record(self) -> Path:
+        """The file of the record of what left the house."""
+        return self.data / "egress.jsonl"
+
+    @property
+    def egress_head(self) -> Path:
+        """The file that says how far the record of the way out goes, signed by the house."""
+        return self.secrets / "egress.head"
 
     def socket(self, name: str) -> Path:
         """Return the unix socket called `name`: "tools", or "llm-NAME"."""
@@ -241,12 +316,24 @@ class Config:
         return self.origins.get(key, "default")
 
 
+NO_SECOND_EARS = "none"  # as a setting, in the place of a model
 ENGLISH_EARS, OTHER_EARS = "whisper-tiny.en", "whisper-base"  # the second hears many languages, and takes twice as long
 OWN_FILE = shipped("atlas.toml")  # so that `atlas ask` works from any directory
 DEFAULT_LLM = {"embedded": LlmConfig(answers=False)}  # too many of its answers are wrong: see docs/log.md
 HOUSEHOLD = (  # what anybody's agent may use; what a role may not is said in policy.toml
     *("clock.*", "timers.*", "reminders.*", "alarms.*", "tasks.*", "lists.*", "notes.*", "files.*", "calendar.*"),
-    *("weather.*", "world.*", "home.*", "presence.*", "broadcast.*", "later.*", "history.*", "memory.*", "facts.*"),
+    *(
+        "weather.*",
+        "world.*",
+        "home.*",
+        "presence.*",
+        "broadcast.*",
+        "messages.*",
+        "later.*",
+        "history.*",
+        "memory.*",
+        "facts.*",
+    ),
     *("ledger.*", "upstream.*"),
 )
 DEFAULT_AGENTS = {
@@ -254,9 +341,9 @@ DEFAULT_AGENTS = {
     "work": AgentConfig(tools=(*HOUSEHOLD, "email.*", "logs.*"), memory="work.db", roles=("owner",)),
 }
 _MEMORY = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]*\.db")
-NO_MEMORIES = ("devices.db", "plans.db", "tools.db")  # they are something else
+NO_MEMORIES = ("devices.db", "plans.db", "tools.db", "voices.db")  # they are something else
 _AT_LEAST_ONE = (1, 10_000_000)
-_BOUNDS = {
+BOUNDS = {
     "port": (1, 65_535),
     "https_port": (1, 65_535),
     "gpu_layers": (-1, 10_000),
@@ -265,19 +352,27 @@ _BOUNDS = {
     "volume": (0, 4),
     "most_tools": (1, 8),
     "wake_threshold": (0, 0.99),
+    "hour": (0, 23),
+    "retain": (1, 1_000),
 }  # of numbers, by their names
-_NAMED = {"llm": LlmConfig, "agents": AgentConfig, "mcp": McpConfig}
-_PLAIN = {
+NAMED_SECTIONS = {"llm": LlmConfig, "agents": AgentConfig, "mcp": McpConfig}
+SECTIONS = {
     "house": HouseConfig,
     "gateway": GatewayConfig,
     "speech": SpeechConfig,
     "models": ModelsConfig,
     "tools": ToolsConfig,
     "egress": EgressConfig,
+    "push": PushConfig,
     "satellite": SatelliteConfig,
     "wyoming": WyomingConfig,
+    "esphome": EsphomeConfig,
+    "voices": VoicesConfig,
+    "backup": BackupConfig,
 }
 MOST_SATELLITES = 64
+MOST_LANGUAGES = 4  # of one house; each has its grammars in memory
+Machine = typing.TypeVar("Machine", WyomingSatelliteConfig, EsphomeDeviceConfig)
 _PATHS = ("_file", "_folder")  # a setting of a tool that is called so, or ends so, is a path, as seen from atlas.toml
 
 
@@ -296,77 +391,129 @@ def load(environment: Mapping[str, str], file: Path | None = None) -> Config:
     table, where = _read(path), str(path) if path else "default"
     origins: dict[str, str] = {}
 
-    unknown = set(table) - set(_PLAIN) - set(_NAMED)
+    unknown = set(table) - set(SECTIONS) - set(NAMED_SECTIONS)
     if unknown:
         raise ConfigError(
             f"{where}: no section is called [{min(unknown)}]",
-            hint=f"sections are {', '.join(sorted([*_PLAIN, *_NAMED]))}",
+            hint=f"sections are {', '.join(sorted([*SECTIONS, *NAMED_SECTIONS]))}",
         )
     tools = _table(table.get("tools", {}), "tools", where)
     tables_of_tools = {name: piece for name, piece in tools.items() if isinstance(piece, dict)}
     table = {**table, "tools": {name: value for name, value in tools.items() if name not in tables_of_tools}}
-    wyoming = dict(_table(table.get("wyoming", {}), "wyoming", where))
-    satellites = _satellites(wyoming.pop("satellite", []), where, origins)
-    table["wyoming"] = wyoming
+    satellites = _machines(WyomingSatelliteConfig, "wyoming", "satellite", table, where, origins)
+    devices = _machines(EsphomeDeviceConfig, "esphome", "device", table, where, origins)
+    _check_names([*satellites, *devices], where)
     plain = {
-        name: _piece(kind, name, table.get(name, {}), where, environment, origins) for name, kind in _PLAIN.items()
+        name: _piece(kind, name, table.get(name, {}), where, environment, origins) for name, kind in SECTIONS.items()
     }
-    named: dict[str, Any] = {"llm": dict(DEFAULT_LLM), "agents": dict(DEFAULT_AGENTS), "mcp": {}}
-    for section, kind in _NAMED.items():
-        for name, piece in _table(table.get(section, {}), section, where).items():
-            key = f"{section}.{name}"
-            named[section][name] = _piece(kind, key, piece, where, {}, origins, start=named[section].get(name))
-
-    base = path.absolute().parent if path else Path.cwd()
-    if INSTALLED and path == OWN_FILE:
-        base = data
-    folder = base / plain["models"].folder.expanduser()
-    plain["models"] = ModelsConfig(folder)
-    policy = base / plain["tools"].policy.expanduser()
-    if origins.get("tools.policy", "default") == "default" and not policy.is_file():
-        policy = shipped("policy.toml")
-    plain["tools"] = dataclasses.replace(plain["tools"], policy=policy)
-    words = [*plain["speech"].wake_words, *(word for agent in named["agents"].values() for word in agent.wake_words)]
-    languages = (plain["house"].language,)
-    ears = plain["speech"].stt_model or (ENGLISH_EARS if languages == ("en",) else OTHER_EARS)
-    plain["speech"] = dataclasses.replace(
-        plain["speech"], models=folder, wake_words=tuple(dict.fromkeys(words)), stt_model=ears, languages=languages
-    )
-    tool_settings = {name: _with_paths(piece, base) for name, piece in tables_of_tools.items()}
+    named = _named(table, where, origins)
+    base = data if INSTALLED and path == OWN_FILE else path.absolute().parent if path else Path.cwd()
+    plain["house"] = _with_languages(plain["house"], where, origins)
+    plain |= _resolved(plain, named["agents"], base, has_policy=origins.get("tools.policy", "default") != "default")
     config = Config(
         data=data,
         file=path,
         **plain,
         **named,
         wyoming_satellites=satellites,
-        tool_settings=tool_settings,
+        esphome_devices=tuple(dataclasses.replace(one, key_file=_path(base, one.key_file)) for one in devices),
+        tool_settings={name: _with_paths(piece, base) for name, piece in tables_of_tools.items()},
         origins=origins,
     )
     _check(config, where)
     return config
 
 
-def _satellites(pieces: Any, where: str, origins: dict[str, str]) -> tuple[WyomingSatelliteConfig, ...]:
-    """Return the Wyoming satellites. Raises `ConfigError` for one without an address, or two of one name."""
+def _named(table: Mapping[str, Any], where: str, origins: dict[str, str]) -> dict[str, Any]:
+    """Return the sections of which there are several, each under a name of its own."""
+    named: dict[str, Any] = {"llm": dict(DEFAULT_LLM), "agents": dict(DEFAULT_AGENTS), "mcp": {}}
+    for section, kind in NAMED_SECTIONS.items():
+        for name, piece in _table(table.get(section, {}), section, where).items():
+            key = f"{section}.{name}"
+            named[section][name] = _piece(kind, key, piece, where, {}, origins, start=named[section].get(name))
+    return named
+
+
+def _resolved(
+    plain: Mapping[str, Any], agents: Mapping[str, AgentConfig], base: Path, *, has_policy: bool
+) -> dict[str, Any]:
+    """Return the sections that have paths, seen from `base`, or take something of another section."""
+    folder, policy = (base / path.expanduser() for path in (plain["models"].folder, plain["tools"].policy))
+    if not has_policy and not policy.is_file():
+        policy = shipped("policy.toml")
+    speech, backup, languages = plain["speech"], plain["backup"], plain["house"].spoken
+    words = [*speech.wake_words, *(word for agent in agents.values() for word in agent.wake_words)]
+    return {
+        "models": ModelsConfig(folder),
+        "tools": dataclasses.replace(plain["tools"], policy=policy),
+        "speech": dataclasses.replace(
+            speech,
+            models=folder,
+            wake_words=tuple(dict.fromkeys(words)),
+            stt_model=speech.stt_model or usual_ears(languages),
+            languages=languages,
+        ),
+        "backup": dataclasses.replace(
+            backup, folder=_path(base, backup.folder), passphrase_file=_path(base, backup.passphrase_file)
+        ),
+    }
+
+
+def usual_ears(languages: Sequence[str]) -> str:
+    """Return the recogniser that hears these languages, where no other was chosen."""
+    return ENGLISH_EARS if tuple(languages) == ("en",) else OTHER_EARS
+
+
+def _machines(
+    kind: type[Machine], section: str, name: str, table: dict[str, Any], where: str, origins: dict[str, str]
+) -> tuple[Machine, ...]:
+    """Take the machines that the house calls out of a section. Raises `ConfigError` for one without an address."""
+    rest = dict(_table(table.get(section, {}), section, where))
+    pieces = rest.pop(name, [])
+    table[section] = rest
     if not isinstance(pieces, list) or len(pieces) > MOST_SATELLITES:
         raise ConfigError(
-            f"{where}: wyoming.satellite must be at most {MOST_SATELLITES} sections", hint="write [[wyoming.satellite]]"
+            f"{where}: {section}.{name} must be at most {MOST_SATELLITES} sections",
+            hint=f"write [[{section}.{name}]]",
         )
-    satellites: list[WyomingSatelliteConfig] = []
+    machines: list[Machine] = []
     for number, piece in enumerate(pieces, 1):
-        section = f"wyoming.satellite {number}"
-        satellite = _piece(WyomingSatelliteConfig, section, piece, where, {}, origins)
-        if not satellite.host or not satellite.device:
+        one = _piece(kind, f"{section}.{name} {number}", piece, where, {}, origins)
+        if not one.host or not one.device:
             raise ConfigError(
-                f"{where}: [[{section}]] lacks host or device",
+                f"{where}: [[{section}.{name} {number}]] lacks host or device",
                 hint='host = "192.168.1.20", device = "kitchen satellite"',
             )
-        if satellite.device in {other.device for other in satellites}:
-            raise ConfigError(
-                f"{where}: two satellites are called {satellite.device!r}", hint="give each a name of its own"
-            )
-        satellites.append(satellite)
-    return tuple(satellites)
+        machines.append(one)
+    return tuple(machines)
+
+
+def _check_names(machines: Sequence[WyomingSatelliteConfig | EsphomeDeviceConfig], where: str) -> None:
+    for device, times in Counter(one.device for one in machines).items():
+        if times > 1:
+            raise ConfigError(f"{where}: two satellites are called {device!r}", hint="give each a name of its own")
+
+
+def _with_languages(house: HouseConfig, where: str, origins: Mapping[str, str]) -> HouseConfig:
+    """Return the household with its usual language as the first of all. Raises `ConfigError` where two are named."""
+    if not house.languages:
+        return house
+    first = house.languages[0]
+    if "house.language" in origins and house.language != first:
+        raise ConfigError(
+            f"{where}: house.language is {house.language!r}, but house.languages begins with {first!r}",
+            hint="take house.language out, or put it first in house.languages",
+        )
+    if len(set(house.languages)) != len(house.languages) or len(house.languages) > MOST_LANGUAGES:
+        raise ConfigError(
+            f"{where}: house.languages must be at most {MOST_LANGUAGES} languages, each once",
+            hint='such as ["en", "de"]',
+        )
+    return dataclasses.replace(house, language=first)
+
+
+def _path(base: Path, name: str) -> str:
+    return str(base / Path(name).expanduser()) if name else ""
 
 
 def _with_paths(piece: Mapping[str, Any], base: Path) -> dict[str, Any]:
@@ -513,7 +660,7 @@ def _piece(
 
 def _bounded(name: str, value: Any, what: str) -> None:
     if isinstance(value, (int, float)) and not isinstance(value, bool):
-        least, most = _BOUNDS.get(name, _AT_LEAST_ONE)
+        least, most = BOUNDS.get(name, _AT_LEAST_ONE)
         if not least <= value <= most:
             raise ConfigError(f"{what} must be from {least} to {most}, not {value}", hint=f"mend {name}")
 
@@ -525,6 +672,8 @@ def _typed(value: Any, hint: Any, key: str, where: str) -> Any:
     elif typing.get_origin(hint) is tuple:
         wanted, fits = "a list of texts", isinstance(value, list) and all(isinstance(v, str) for v in value)
         value = tuple(value) if fits else value
+    elif typing.get_origin(hint) is Mapping:
+        wanted, fits = "a table of texts", isinstance(value, dict) and all(isinstance(v, str) for v in value.values())
     elif hint is Path:
         wanted, fits = "a path", isinstance(value, str)
         value = Path(value) if fits else value

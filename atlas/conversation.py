@@ -7,6 +7,7 @@ from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
+from atlas.audio import AudioChunk
 from wall.roles import Role
 
 Author = Literal["system", "user", "assistant", "tool"]
@@ -177,6 +178,9 @@ class Turn:
     answer: SettledConfirmation | None = None  # to a question, by a button; the tool server knows it already
     client_tools: ClientTools | None = None  # offered beside the house's, to a model that may use tools
     wake_word: str = ""  # the phrase that woke the house for this, such as "okay nabu"
+    sound: AudioChunk | None = field(default=None, repr=False, compare=False)  # in which a person said it
+    voice: str = ""  # the person whose voice was known, who is then the actor's
+    language: str = ""  # in which it was said and is answered; "" until the house has found out
 
 
 @dataclass(frozen=True, slots=True)

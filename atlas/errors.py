@@ -1,11 +1,12 @@
-"""What Atlas raises: a log text, a sentence to say aloud, and what to do next."""
+"""The errors that Atlas raises: a log text, a sentence to say aloud, and what to do next."""
 
 from __future__ import annotations
 
 from atlas.own_words import own
+from wall.logs import LoggedError
 
 
-class AtlasError(Exception):
+class AtlasError(LoggedError):
     """Something in the world went wrong.
 
     `str(error)` is for the log; `spoken` is said to a person; `hint` tells whoever looks after the house what to do.

@@ -53,6 +53,7 @@ class Transcribed:
     utterance_id: str
     text: str
     error: str = ""  # why recognition failed, for the log; then the text is ""
+    language: str = ""  # of the words; "" where the recogniser does not tell
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,6 +78,8 @@ class TurnStarted:
     turn_id: str
     agent: str
     reason: str  # why this agent, in words
+    language: str = ""  # in which it is answered; "" is the house's own
+    person: str = ""  # whom it answers, known by voice
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,6 +95,14 @@ class TextDelta:
     """More words of the reply. Their concatenation is the reply."""
 
     text: str
+
+
+@dataclass(frozen=True, slots=True)
+class RecordedSpeech:
+    """More words of the reply, in the voice of the person who said them."""
+
+    text: str
+    audio: AudioChunk
 
 
 @dataclass(frozen=True, slots=True)
@@ -138,6 +149,7 @@ Event = (
     | SpeechStopped
     | Committed
     | Transcribed
+    | RecordedSpeech
     | Hush
     | TurnStarted
     | Tainted

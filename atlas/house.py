@@ -5,30 +5,38 @@ from __future__ import annotations
 import logging
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
-from contextlib import AbstractContextManager, AsyncExitStack, asynccontextmanager
+from contextlib import AbstractContextManager, AsyncExitStack, ExitStack, asynccontextmanager
 from dataclasses import dataclass, field, replace
 from datetime import tzinfo
-from typing import Any
+from typing import Any, Protocol
 from weakref import WeakValueDictionary
 
 import anyio
 
-from atlas import logs, trace
+from atlas import trace
 from atlas.agents import prompt
 from atlas.agents.agent import Agent, AgentAnswer
-from atlas.agents.hearsay import Hearsay
-from atlas.assent import HouseConfirmations, WaitingConfirmation
-from atlas.bell import Expect, Ring, Ringing, Say, Show, Speaker, Speakers, spoken_to_any
+from atlas.agents.answer_provenance import AnswerProvenance
+from atlas.agents.taught_sentences import Teaching
+from atlas.bell import Expect, Play, RecordedWords, Ring, Ringing, Say, Show, Speaker, Speakers, spoken_to_any
 from atlas.changes import Changes
 from atlas.config import Config
-from atlas.conversation import HOUSE, Actor, Channel, Message, ToolResult, Turn, Utterance, fresh_id
+from atlas.confirmations import HouseConfirmations, WaitingConfirmation
+from atlas.conversation import HOUSE, Actor, Channel, Message, ToolCall, ToolResult, Turn, Utterance, fresh_id
 from atlas.errors import AtlasError, RequestError, StoreError
 from atlas.events import Emit, Event, Route, TextDelta, TurnEnded, TurnStarted
 from atlas.llm.backend import Backend
 from atlas.mcp.tools import Tools
-from atlas.presses import PressedCalls
+from atlas.models.machine_load import MachineLoad
+from atlas.models.pulls import ModelPulls
+from atlas.own_voice import OwnVoices
+from atlas.own_words import speaking
+from atlas.pressed_calls import PressedCalls
+from atlas.push_notices import PushNotices
 from atlas.router import Routing
-from atlas.speech.stt import Stt
+from atlas.speaker_identification import SpeakerIdentification
+from atlas.speech.message_sounds import MessageSounds
+from atlas.speech.stt import Judge, Stt
 from atlas.speech.tts import Tts
 from atlas.speech.vad import Vad
 from atlas.speech.wake import Wake
@@ -36,12 +44,17 @@ from atlas.store.conversations import Conversation, conversation_of
 from atlas.store.devices import DeviceStore
 from atlas.store.memory import Memory, UnderWay
 from atlas.store.recall import Whose, belonging_to
-from atlas.store.turns import TurnRecord
-from atlas.telling import Telling
+from atlas.store.settings_file import HouseSettings, with_settings_at_once
+from atlas.store.turns import DeedState, SpeechReadings, TurnDeed, TurnRecord
+from atlas.turn_recorder import TurnRecorder
 from atlas.understanding.readings import as_heard
-from atlas.voice.nearest import Nearest
+from atlas.voice.wake_arbitration import WakeArbitration
+from wall import logs
+from wall.roles import may
 
 GOODBYE_SECONDS = 1.0  # a door whose turn was cancelled gets this long to take its last event
+MOST_DEEDS = 20  # of one turn, and
+SENTENCE_CHARACTERS = 1_000  # of one deed, that a page can show again
 WARMING = "Who wrote the song about the yellow submarine?"  # no command, and no wish for a tool
 log = logging.getLogger("atlas")
 
@@ -54,6 +67,22 @@ class Mind:
     memory: Memory
 
 
+class TurnLanguages(Protocol):
+    """Knows in which language a turn is said."""
+
+    def settled(self, turn: Turn) -> Turn:
+        """Return a turn with its language."""
+        ...
+
+    def note(self, turn: Turn) -> None:
+        """Note that somebody is answered in the language of a turn."""
+        ...
+
+    def language_of(self, text: str) -> str:
+        """Return the language of words that nobody said in a turn."""
+        ...
+
+
 @dataclass(slots=True, eq=False)
 class LiveTurn:
     """A turn that is being answered."""
@@ -61,7 +90,7 @@ class LiveTurn:
     turn: Turn
     choice: Routing
     conversation: Conversation
-    telling: Telling
+    recorder: TurnRecorder
     under_way: UnderWay | None = None  # None when the client keeps the conversation itself
     tainted: bool = False  # what a model is told of the past may repeat words of others
     stopwatch: trace.Trace = field(default_factory=trace.current)
@@ -82,19 +111,30 @@ class House:
         choose: Callable[[Turn], Routing],
         settle_seconds: Callable[[str], float | None],
         wants_silence: Callable[[str], bool],
+        goes_on: Callable[[str], bool] = lambda text: False,  # words behind which a speaker has more to say
+        foresee: Callable[[str], str] = lambda text: "",  # what will probably be said to a command; "" unknown
+        answering: Callable[[Callable[[str], bool]], Judge] | None = None,  # what hears answers; None: nothing does
+        learn_reply: Callable[[ToolCall, ToolResult], None] = lambda call, result: None,  # for the next like it
         authenticate: Callable[[str], Awaitable[Actor | None]],
         health: Callable[[], Awaitable[Mapping[str, object]]],
         speakers: Speakers,
-        assents: HouseConfirmations,
+        confirmations: HouseConfirmations,
         is_about_ring: Callable[[str], bool] | None = None,  # said to what rings; None: only what wants silence
         pick: Callable[[Utterance], Utterance] = as_heard,
         encoders: Mapping[str, Backend] | None = None,  # those LLM hosts, by name, that make vectors of texts too
         zone: tzinfo | None = None,  # None: the machine's own
         ear: Stt | None = None,  # a recogniser that knows what can be said here; None: `stt`
-        waiting: str = "",  # what its voice says while nobody has a word yet
+        waiting: Mapping[str, str] | None = None,  # by language: what is said while nobody has a word yet
+        languages: TurnLanguages | None = None,  # None where one language is spoken
         tools: Mapping[str, Tools] | None = None,  # of each agent, by its name
         devices: DeviceStore | None = None,  # who may come in; None where nobody can be let in or sent away
+        pulls: ModelPulls | None = None,  # of models; None where none can be pulled
+        load: MachineLoad | None = None,  # of this machine; None where nobody samples it
+        push: PushNotices | None = None,  # for devices whose app is closed; None where none can be told
+        teaching: Teaching | None = None,  # of sentences; None where none can be taught
         changes: Changes | None = None,  # None: nobody watches what changes
+        sounds: MessageSounds | None = None,  # of messages; None where they are words alone
+        speaker_identification: SpeakerIdentification | None = None,  # None: nobody is known by voice
     ) -> None:
         self.config = config
         self.stt = stt
@@ -105,21 +145,34 @@ class House:
         self.pick = pick
         self.settle_seconds = settle_seconds
         self.wants_silence = wants_silence
+        self.goes_on = goes_on
+        self.foresee = foresee
+        self._learn_reply = learn_reply
+        self._answering_judge = answering
         self.is_about_ring = is_about_ring or wants_silence
         self.authenticate = authenticate
         self.health = health
         self.zone = zone
-        self.waiting = waiting
+        self.waiting = waiting or {}
+        self._languages = languages
         self.encoders = encoders or {}
-        self.nearest = Nearest()
+        self.nearest = WakeArbitration()
         self._minds = minds
         self._choose = choose
         self._speakers = speakers
-        self._assents = assents
+        self._confirmations = confirmations
         self._pressed = PressedCalls(tools or {})
         self.devices = devices
+        self.pulls = pulls
+        self.push = push
+        self.load = load
+        self.teaching = teaching
+        self.settings: HouseSettings | None = None  # set by whoever runs the processes that go by them
         self.changes = changes or Changes([])
-        self._hearsay = Hearsay()
+        self.sounds = sounds
+        self.speaker_identification = speaker_identification
+        self._own_voices = OwnVoices(sounds) if sounds else None
+        self._provenance = AnswerProvenance()
         self._talks: WeakValueDictionary[Conversation, anyio.Lock] = WeakValueDictionary()
         self._answering: dict[Conversation, LiveTurn] = {}
         self._aloud: dict[str, tuple[LiveTurn, AgentAnswer]] = {}  # answered, and still being spoken
@@ -136,18 +189,31 @@ class House:
         conversation are answered one after the other, but for a command, which waits for no model. Raises
         `RequestError` for an agent that there is not, or not for this actor, before anything is emitted.
         """
-        with trace.tracing(trace.current()) as stopwatch:
+        with trace.tracing(trace.current()) as stopwatch, ExitStack() as context:
+            self._speakers.heard(turn.actor)  # a voice alone calls nobody's messages into a room
+            if self.speaker_identification and not self._confirmations.asker(
+                turn
+            ):  # what a room was asked, the room answers
+                turn = await self.speaker_identification.identified(turn)
             with stopwatch.stage("route"):
-                choice = self._choose(turn)
+                choice = self._routed(turn)
             turn = choice.turn
-            self._speakers.heard(turn.actor)
-            exchange = LiveTurn(turn, choice, conversation_of(choice.agent, turn.actor), Telling(emit, prompt.result))
+            context.enter_context(speaking(turn.language))
+            if self._languages:
+                self._languages.note(turn)
+            if self._own_voices and may(turn.actor.role, "announce"):
+                emit = context.enter_context(self._own_voices.of(turn, emit))
+            exchange = LiveTurn(
+                turn, choice, conversation_of(choice.agent, turn.actor), TurnRecorder(emit, prompt.result)
+            )
             async with AsyncExitStack() as stack:
                 if turn.remembered:
                     memory = self._minds[choice.agent].memory
                     exchange.under_way = stack.enter_context(memory.under_way(exchange.conversation, turn.id))
                 try:
-                    await exchange.telling.emit(TurnStarted(turn.id, choice.agent, choice.reason))
+                    await exchange.recorder.emit(
+                        TurnStarted(turn.id, choice.agent, choice.reason, turn.language, turn.voice)
+                    )
                     if turn.remembered:
                         await stack.enter_async_context(self._alone(exchange))
                     answer = await self._answer(exchange)
@@ -156,6 +222,8 @@ class House:
                     raise
                 with anyio.CancelScope(shield=True):
                     await self._keep(exchange, answer)
+            if answer.path == "command" and len(exchange.recorder.results) == 1:
+                self._learn_reply(*exchange.recorder.results[0])
             if turn.spoken and turn.remembered:
                 self._aloud[turn.id] = exchange, answer  # its line is written when the sound is over: `remember`
             else:
@@ -168,7 +236,7 @@ class House:
         What goes wrong is left to the turn itself, which says it better. Cancelling is safe.
         """
         try:
-            choice = self._choose(turn)
+            choice = self._routed(turn)
             turn = choice.turn
             mind = self._minds[choice.agent]
             if not turn.remembered:
@@ -180,12 +248,30 @@ class House:
         except AtlasError as trouble:
             log.info("not prepared turn=%s: %s", turn.id, trouble)
 
+    async def judge(self, turn: Turn) -> Judge | None:
+        """Return what hears an answer to the question that `turn`, without words yet, comes after; `None` without one.
+
+        Cancelling is safe.
+        """
+        if self._answering_judge is None or not turn.remembered:
+            return None
+        try:
+            choice = self._routed(turn)
+            agent, memory, turn = self._minds[choice.agent].agent, self._minds[choice.agent].memory, choice.turn
+            conversation = conversation_of(choice.agent, turn.actor)
+            with anyio.CancelScope() as reading, memory.under_way(conversation, turn.id, reading) as under_way:
+                turn = replace(turn, history=await memory.history(under_way, turn.at))
+        except AtlasError as trouble:
+            log.info("no question known turn=%s: %s", turn.id, trouble)
+            return None
+        return self._answering_judge(lambda text: agent.answers(replace(turn, text=text)))
+
     async def remember(self, turn_id: str, heard: str) -> None:
         """Note what was heard of a reply that was spoken: its memory is shortened to that. Raises `StoreError`.
 
         To be called once its sound is over; and again when it turns out later that less was heard.
         """
-        self._assents.was_heard(turn_id, heard)
+        self._confirmations.was_heard(turn_id, heard)
         exchange, answer = self._aloud.pop(turn_id, (None, None))
         timings = exchange.stopwatch.milliseconds() if exchange else {}
         if exchange and answer:
@@ -193,9 +279,13 @@ class House:
         for mind in [self._minds[exchange.choice.agent]] if exchange else self._minds.values():
             await mind.memory.heard(turn_id, heard, timings)
 
+    def language_of(self, text: str) -> str:
+        """Return the language of words that are no turn, of those of the house."""
+        return self._languages.language_of(text) if self._languages else self.config.house.language
+
     async def asks(self, viewer: Actor) -> Sequence[WaitingConfirmation]:
         """Return the questions that wait for a yes and that `viewer` may answer. Raises `EngineError`."""
-        return await self._assents.waiting(viewer)
+        return await self._confirmations.waiting(viewer)
 
     async def answer_ask(self, ask_id: str, by: Actor, channel: Channel, *, yes: bool) -> ToolResult:
         """Take an answer that was pressed, do what it was about, and return what came of it and what to say.
@@ -203,7 +293,7 @@ class House:
         What an agent of this house had asked is done and remembered in its conversation. Cancelling is safe. Raises
         `RequestError` ("not_found") when the question does not wait any more, or not for this person; `EngineError`.
         """
-        turn = await self._assents.answer(ask_id, by, channel, yes=yes)
+        turn = await self._confirmations.answer(ask_id, by, channel, yes=yes)
         if isinstance(turn, str):
             return await self._pressed.settle(ask_id, yes=yes) or ToolResult("", True, turn)
         messages: list[str] = []
@@ -224,7 +314,7 @@ class House:
         self._check_talks(agent, actor)
         return await self._pressed.call(agent, tool, arguments, actor)
 
-    async def look(self, tool: str, arguments: Mapping[str, Any], actor: Actor) -> ToolResult:
+    async def use_owner_tool(self, tool: str, arguments: Mapping[str, Any], actor: Actor) -> ToolResult:
         """Use a tool that is the house's own, for `actor`: only an owner is told anything. Cancelling is safe."""
         return await self._pressed.call(HOUSE.device, tool, arguments, actor)
 
@@ -237,11 +327,14 @@ class House:
         *,
         ring: Ring | None = None,
         expect: Expect | None = None,
+        resides: bool = True,
+        person: str = "",
+        play: Play | None = None,
     ) -> AbstractContextManager[None]:
         """Let the house speak through `device` inside the block. `say` returns when the device took the words.
 
         One that rings says what is due by `ring`, after a tone; one that rings without the house too is told by
-        `expect` what is coming.
+        `expect` what is coming; one that does not reside is told what is for it or its room alone.
 
         It raises `AtlasError`, or anyio's errors of a broken stream, when the device did not.
         """
@@ -250,18 +343,33 @@ class House:
             try:
                 await say(text)
             finally:
-                self._assents.said_in_between(device)
+                self._confirmations.said_in_between(device)
 
         async def ring_in_between(text: str, ringing: Ringing) -> None:
             assert ring
             try:
                 await ring(text, ringing)
             finally:
-                self._assents.said_in_between(device)
+                self._confirmations.said_in_between(device)
+
+        async def play_in_between(words: RecordedWords) -> None:
+            assert play
+            try:
+                await play(words)
+            finally:
+                self._confirmations.said_in_between(device)
 
         return self._speakers.connected(
-            Speaker(device, room, say_in_between, show, ring_in_between if ring else None, expect)
+            Speaker(
+                *(device, room, say_in_between, show, ring_in_between if ring else None, expect, resides),
+                play_in_between if play else None,
+                person,
+            )
         )
+
+    def speaking_rooms(self, but: str) -> Sequence[str]:
+        """Return the rooms in which a device is connected, other than the device `but`."""
+        return self._speakers.rooms(but)
 
     def speakers_changed(self) -> None:
         """Have every device told anew what it will ring."""
@@ -279,6 +387,7 @@ class House:
     def rang(self, device: str, room: str, ids: Sequence[str]) -> None:
         """Note what a device rang, and somebody stopped, while the house was away: it is not announced again."""
         self._speakers.rang(device, room, ids)
+        self._speakers.attended(device)
 
     async def announce(self, device: str, text: str) -> bool:
         """Say `text` on `device`, "" for every connected one; False when nobody took it. Cancelling is safe."""
@@ -295,6 +404,10 @@ class House:
         if actor.role not in self.config.agents[agent].roles:
             text = f"the role {actor.role} may not talk to the agent {agent!r}"
             raise RequestError(text, code="forbidden", param="agent")
+
+    def take_settings(self, config: Config) -> None:
+        """Go by settings that were changed while the house runs; what was opened by the old ones stays as it is."""
+        self.config = with_settings_at_once(self.config, config)
 
     async def warm(self) -> None:
         """Have every agent answer once, unheard, so that the first person does not wait for what is done only once.
@@ -313,41 +426,50 @@ class House:
             error = {"error": answer.error} if answer and answer.error else {}
             trace.line("warmed", agent=name, seconds=f"{time.monotonic() - began:.1f}", **error)
 
+    def _routed(self, turn: Turn) -> Routing:
+        """Return who answers a turn, and the turn with its language where there are several. Raises `RequestError`."""
+        return self._choose(self._languages.settled(turn) if self._languages else replace(turn, language=""))
+
     async def _answer(self, exchange: LiveTurn) -> AgentAnswer:
-        turn, mind, telling = exchange.turn, self._minds[exchange.choice.agent], exchange.telling
+        turn, mind, recorder = exchange.turn, self._minds[exchange.choice.agent], exchange.recorder
         try:
             if exchange.under_way:
                 turn = replace(turn, history=await mind.memory.history(exchange.under_way, turn.at))
-            turn = self._hearsay.judged(turn)
+            turn = self._provenance.judged(turn)
             exchange.tainted = turn.tainted or prompt.words_of_others(turn.history, ours=turn.remembered)
-            answer = await mind.agent.respond(turn, telling.emit)
+            answer = await mind.agent.respond(turn, recorder.emit)
         except AtlasError as trouble:
-            await telling.emit(TextDelta(f" {trouble.spoken}" if telling.text else trouble.spoken))
+            await recorder.emit(TextDelta(f" {trouble.spoken}" if recorder.text else trouble.spoken))
             return AgentAnswer(
-                telling.text, _path(exchange), "failed", telling.messages(), error=str(trouble), tainted=telling.tainted
+                recorder.text,
+                _path(exchange),
+                "failed",
+                recorder.messages(),
+                error=str(trouble),
+                tainted=recorder.tainted,
             )
         assert answer is not None, "nobody is left to answer a turn that an agent declines"
-        self._hearsay.note(turn, answer)
+        self._provenance.note(turn, answer)
         return answer
 
     async def _break_off(self, exchange: LiveTurn, trouble: BaseException) -> None:
         """End a turn that has no answer, within bounded time."""
-        telling = exchange.telling
+        recorder = exchange.recorder
         cancelled = isinstance(trouble, anyio.get_cancelled_exc_class())
         answer = AgentAnswer(
-            telling.text,
+            recorder.text,
             _path(exchange),
             "cancelled" if cancelled else "failed",
-            telling.messages(),
+            recorder.messages(),
             error="" if cancelled else logs.kind(trouble),
-            tainted=telling.tainted,
+            tainted=recorder.tainted,
         )
         with anyio.CancelScope(shield=True):
             await self._keep(exchange, answer)
         _write_line(exchange, answer)
-        if not telling.deaf:
+        if not recorder.deaf:
             with anyio.move_on_after(GOODBYE_SECONDS, shield=True):
-                await telling.emit(_ended(exchange.turn, answer))
+                await recorder.emit(_ended(exchange.turn, answer))
 
     async def _keep(self, exchange: LiveTurn, answer: AgentAnswer) -> None:
         """Put the turn into its agent's memory; a memory that fails costs no answer."""
@@ -358,6 +480,8 @@ class House:
             timings=exchange.stopwatch.milliseconds(),
             usage=answer.usage,
             tainted=_repeats_others(exchange, answer),
+            readings=_readings(turn),
+            deeds=tuple(_deed(call, result) for call, result in exchange.recorder.results[:MOST_DEEDS]),
         )
 
         messages = (Message("user", turn.text), *answer.messages)
@@ -386,6 +510,22 @@ class House:
         return self.settle_seconds(turn.text) is not None
 
 
+def _readings(turn: Turn) -> SpeechReadings | None:
+    """Return what a recogniser made of a turn that was spoken; `None` of a typed one."""
+    if turn.channel != "voice":
+        return None
+    return SpeechReadings(turn.alternatives, turn.possible, turn.doubtful, turn.voice)
+
+
+def _deed(call: ToolCall, result: ToolResult) -> TurnDeed:
+    state: DeedState = (
+        "asks" if result.ask else "done" if result.ok else "refused" if result.error == "denied" else "failed"
+    )
+    sentence = result.receipt.changed if result.receipt else result.text
+    receipt = result.receipt.id if result.receipt else ""
+    return TurnDeed(call.id, call.name, call.arguments, state, sentence[:SENTENCE_CHARACTERS], receipt)
+
+
 def _path(exchange: LiveTurn) -> Route:
     """Which way was a turn going that has no answer?"""
     return "model" if "llm" in exchange.stopwatch.stages else "command"
@@ -411,7 +551,7 @@ def _write_line(exchange: LiveTurn, answer: AgentAnswer, **more: object) -> None
         agent=exchange.choice.agent,
         path=answer.path,
         **exchange.stopwatch.milliseconds(),
-        tools=exchange.telling.tools,
+        tools=len(exchange.recorder.results),
         **more,
         end=answer.end,
         **error,

@@ -1,10 +1,12 @@
-"""Open everything the house is made of, in order, wire it together, and close it in reverse."""
+"""Opens everything the house is made of, in order, wires it together, and closes it in reverse."""
 
 from __future__ import annotations
 
+import os
 import time
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping
 from contextlib import AsyncExitStack, asynccontextmanager, contextmanager
+from dataclasses import dataclass
 from datetime import tzinfo
 from functools import partial
 from pathlib import Path
@@ -15,40 +17,53 @@ import anyio
 import anyio.to_thread
 
 from atlas import heap, own_words, trace
-from atlas.agents.agent_emergency import EmergencyMind, open_helplines
-from atlas.agents.house_names import HouseNames
-from atlas.agents.house_sentences import FILE, HouseSentences
-from atlas.agents.minds import open_agent
-from atlas.assent import HouseConfirmations, HouseKey, open_wording, read_house_key
+from atlas.agents.agent import Agent
+from atlas.agents.agent_emergency import EmergencyMind, Helplines, open_helplines
+from atlas.agents.minds import InLanguages, open_agent
+from atlas.agents.taught_sentences import TAUGHT_FILE, Teaching
+from atlas.backup_schedule import make_backup, watch_backups
 from atlas.bell import Bell, Speakers
-from atlas.changes import Changes
-from atlas.config import Config, LlmConfig
-from atlas.conversation import HOUSE, Turn
+from atlas.changes import EVERYTHING, Changes
+from atlas.config import Config, LlmConfig, SpeechConfig
+from atlas.confirmations import HouseConfirmations, HouseKey, open_answers, read_house_key
+from atlas.conversation import HOUSE, Actor, Turn
 from atlas.engine import open_engine
 from atlas.errors import ConfigError
 from atlas.health import Health
-from atlas.hearing.ear import Ear, Sense
-from atlas.hearing.house_ear import VOICES, BookKeeper, HouseBook, Senses
-from atlas.hearing.sounds import Sounds
 from atlas.house import House, Mind
+from atlas.house_reader import HouseReader, Language
 from atlas.llm.backend_openai import BackendSettings
 from atlas.llm.presence import Watched
 from atlas.mcp import tools_mcp
+from atlas.mcp.recipients import RecipientTools
 from atlas.mcp.tools import Tools
+from atlas.models.ears import ears_for
+from atlas.models.machine_load import MachineLoad
+from atlas.models.pull import HUB, client
+from atlas.models.pulls import ModelPulls
+from atlas.models.way_out import WayOut
+from atlas.push.service import PushSender, open_push_key, push_client
+from atlas.push_notices import PushNotices
 from atlas.router import Routing, choose, may_talk, open_addressing
-from atlas.speech.voices import voice_for
-from atlas.store.devices import open_devices
+from atlas.sound_sweep import sweep_sounds
+from atlas.speaker_identification import SpeakerIdentification
+from atlas.speech.message_sounds import MessageSounds
+from atlas.speech.voiceprints import open_voice_encoder
+from atlas.speech.voices import Voices, voices_for
+from atlas.store.devices import DeviceStore, open_devices
 from atlas.store.memory import open_memory
-from atlas.understanding.claims import open_claims
-from atlas.understanding.grammar import open_grammar
+from atlas.store.voiceprints import open_voiceprints
+from atlas.understanding.act_model import ENCODER, open_act_model
+from atlas.understanding.choices import Choices
+from atlas.understanding.claims import ClaimJudge, open_claims
+from atlas.understanding.grammar import Grammar, open_grammar
 from atlas.understanding.intents import PublicReader
-from atlas.understanding.learned import ENCODER, open_learned
-from atlas.understanding.names import Names
 from atlas.understanding.parser import open_parser
-from atlas.understanding.public import PublicGrammar
-from atlas.understanding.readings import pick
+from atlas.understanding.public import open_public
 from atlas.understanding.understanding import Reader
-from atlas.witness import Witness
+from atlas.understanding.written_language import open_written_language
+from atlas.witness import Witness, head_of_record, head_of_tools
+from wall.meta import EGRESS_HEAD_AUDIENCE
 
 TRIM_SECONDS = 30.0  # each time takes a tenth of a second of one core, beside everything else
 
@@ -63,136 +78,230 @@ async def open_house(config: Config) -> AsyncIterator[House]:
     async with AsyncExitStack() as stack:
         own_words.speaks(config.house.language)
         zone = _zone(config)
-        speech = voice_for(config.speech)
+        speech = ears_for(config.speech)
         devices = await stack.enter_async_context(open_devices(config.data))
-        engines = {
-            role: await _opened(stack, role, engine, speech)
-            for role, engine in (
-                ("vad", config.speech.vad),
-                ("wake", config.speech.wake),
-                ("stt", config.speech.stt),
-                ("tts", speech.tts),
+        engines = await _open_engines(stack, config, speech)
+        backends = await _open_backends(stack, config)
+        languages, claims = await _read_languages(config)
+        written = await anyio.to_thread.run_sync(open_written_language, [*languages]) if len(languages) > 1 else None
+        speakers = Speakers()
+        agents_tools: dict[str, Tools] = {
+            name: RecipientTools(
+                await _tools(stack, config, name), devices.residents, speakers.audience, config.house.also_called
             )
+            for name in config.agents
         }
-        backends = {
-            name: Watched(await _opened(stack, "backend", "openai", _backend_settings(config, name, llm), name))
-            for name, llm in config.llm.items()
-            if name in {agent.llm for agent in config.agents.values()}
-        }
-        with _timed("grammar", config.house.language):
-            grammar = await anyio.to_thread.run_sync(open_grammar, config.house.language)
-            public = PublicReader(
-                await anyio.to_thread.run_sync(PublicGrammar, config.house.language), grammar.commands
-            )
-        with _timed("parser", config.house.language):
-            learned = await anyio.to_thread.run_sync(open_learned, config.models.folder / ENCODER)
-            parser = open_parser(grammar, learned)
-            judge = learned and open_claims(learned.encoder)
-        agents_tools = {name: await _tools(stack, config, name) for name in config.agents}
-        custom = HouseSentences(
-            config.data / FILE,
-            config.house.language,
-            [*agents_tools.values()],
-            public,
-            lambda new: shelf.learn(custom=new),
+        addressing = open_addressing(config.house.spoken, config.agents)
+        stt = engines["stt"]
+        reader = HouseReader(config, languages, written, addressing, agents_tools, devices.residents, stt)
+        pulls = ModelPulls(
+            config.models.folder,
+            lambda: client(WayOut(config.socket("egress"))),
+            os.environ.get("ATLAS_MODELS_HUB", HUB),
         )
-        reader = Reader(grammar, public, parser, custom)
-        house_tools, speakers = await _tools(stack, config, "house"), Speakers()
+        house_tools = await _tools(stack, config, "house")
         seal = HouseKey(read_house_key(config.house_key))
         changes = Changes([agents_tools[config.house.agent], house_tools])
-        witness = Witness(seal, house_tools, config.record_head)
-        assents = HouseConfirmations(
+        witness = Witness(seal, head_of_tools(house_tools), config.record_head)
+        of_egress = head_of_record(config.egress_record)
+        egress_witness = Witness(seal, of_egress, config.egress_head, EGRESS_HEAD_AUDIENCE)
+        confirmations = HouseConfirmations(
             seal,
-            open_wording(config.house.language),
+            open_answers(config.house.spoken),
             house_tools,
             may_talk=partial(may_talk, config.agents),
         )
-        addressing = open_addressing(config.house.language, config.agents)
+        message_sounds = MessageSounds(config.data / "messages")
+        load = MachineLoad({name: watched.speed.take for name, watched in backends.items()})
+        push = PushNotices(
+            devices,
+            _push_sender(stack, config),
+            lambda: house.config.push.services,
+            speakers.has,
+            _Questions(confirmations, changes),
+        )
 
         def chosen(turn: Turn) -> Routing:
             away = [name for name, agent in config.agents.items() if backends[agent.llm].away]
-            return choose(turn, config.agents, config.house.agent, addressing, away=away, asker=assents.asker(turn))
-
-        senses = Senses(config.house.language)
-        # What was learnt makes sense of misheard words too, and not theirs: here it is left out.
-        literal = Reader(grammar, public, custom=custom)
-        sounds = Sounds(VOICES.get(config.house.language, config.house.language))
-
-        def sense(text: str) -> Sense:
-            bare = addressing.bare(text)
-            return senses.of(text, literal.read(bare, heard_names()), heard_names())
-
-        ear = Ear(engines["stt"], sounds, sense)
-        shelf = BookKeeper(ear, HouseBook(config.house.language, grammar.tables, sounds))
-
-        def prepare(known: Names) -> None:
-            public.prepare(known)
-            shelf.learn(known)
-
-        helplines = open_helplines(config.house.country, config.house.contact)
-        first = [EmergencyMind(config.house.language, helplines)]
-        minds: dict[str, Mind] = {}
-        names: dict[str, HouseNames] = {}  # each agent knows what it may look at
-        for name, agent in config.agents.items():
-            tools = agents_tools[name]
-            llm, backend = config.llm[agent.llm], backends[agent.llm]
-            _check_own(config, name)
-            memory = await stack.enter_async_context(open_memory(config.data / agent.memory, backend.forget))
-            names[name] = HouseNames(tools, prepare if name == config.house.agent else public.prepare)
-            thinking = open_agent(
-                *(name, llm, backend, tools, reader, assents, zone, memory),
-                names=names[name],
-                first=first,
-                claims=judge.chance if judge else None,
+            return choose(
+                turn, config.agents, config.house.agent, addressing, away=away, asker=confirmations.asker(turn)
             )
-            minds[name] = Mind(thinking, memory)
 
-        def heard_names() -> Names:
-            return names[config.house.agent]()
+        def helplines() -> Helplines:
+            return open_helplines(house.config.house.country, house.config.house.contact)
 
-        models = {"stt": config.speech.stt_model, "tts": engines["tts"].voice, "wake": list(engines["wake"].phrases)}
+        open_helplines(config.house.country)  # a country that nobody knows is no surprise for an emergency
+        shared = _MindParts(backends, agents_tools, reader, confirmations, zone, claims, helplines)
+        minds = {name: await _open_mind(stack, config, name, shared) for name in config.agents}
         house = House(
             config,
             **engines,
             minds=minds,
             choose=chosen,
-            settle_seconds=lambda text: reader.settle_seconds(addressing.bare(text), heard_names()),
-            wants_silence=grammar.wants_silence,
-            is_about_ring=lambda text: reader.is_about_ring(addressing.bare(text), heard_names()),
+            settle_seconds=reader.settle_seconds,
+            wants_silence=reader.wants_silence,
+            goes_on=reader.goes_on,
+            foresee=reader.foresee,
+            learn_reply=reader.learn_reply,
+            answering=reader.ear.answering,
+            is_about_ring=reader.is_about_ring,
             authenticate=devices.find,
             health=Health(
                 backends,
                 house_tools,
-                models | {"vad": config.speech.vad},
-                {"sentences": custom.health},
-                lambda: witness.problem,
+                _models_in_use(config, speech, engines),
+                {"sentences": reader.health},
+                lambda: witness.problem or egress_witness.problem,
             ).look,
             speakers=speakers,
-            assents=assents,
+            confirmations=confirmations,
             zone=zone,
-            ear=ear,
+            ear=reader.ear,
             tools={**agents_tools, HOUSE.device: house_tools},
             changes=changes,
             devices=devices,
-            waiting=grammar.tables.get("concern", {}).get("says", {}).get("waiting", ""),
-            pick=partial(pick, lambda text: reader.read(text, heard_names()), addressing.bare),
+            pulls=pulls,
+            push=push,
+            load=load,
+            teaching=Teaching(config.data / TAUGHT_FILE, reader.read, reader.look, config.house.language),
+            sounds=message_sounds,
+            speaker_identification=await _open_speaker_identification(stack, config, devices),
+            waiting={code: _waiting(one.grammar) for code, one in languages.items()},
+            languages=reader if len(languages) > 1 else None,
+            pick=reader.pick,
             encoders={name: backend for name, backend in backends.items() if _has_encoder(config, config.llm[name])},
         )
         async with anyio.create_task_group() as tasks:
             tasks.start_soon(_keep_trimmed)
-            tasks.start_soon(Bell(house_tools, speakers).ring)
-            tasks.start_soon(witness.watch)
+            tasks.start_soon(Bell(house_tools, speakers, message_sounds, push).ring)
+            tasks.start_soon(push.run)
+            tasks.start_soon(load.watch)
+            tasks.start_soon(sweep_sounds, message_sounds, house_tools)
+            tasks.start_soon(witness.watch, changes)
+            tasks.start_soon(egress_witness.watch)
+            tasks.start_soon(watch_backups, lambda: house.config, zone, make_backup)
             tasks.start_soon(changes.watch)
             for mind in minds.values():
                 tasks.start_soon(mind.memory.run_errands)
             for watched in backends.values():
                 tasks.start_soon(watched.watch)
-            for known in names.values():
-                tasks.start_soon(known.watch)
-            tasks.start_soon(custom.watch)
-            tasks.start_soon(anyio.to_thread.run_sync, lambda: shelf.learn())
+            tasks.start_soon(pulls.run)
+            await reader.learn()  # a house that is open knows what can be said in it
+            tasks.start_soon(reader.watch, changes)
             yield house
             tasks.cancel_scope.cancel()
+
+
+@dataclass(frozen=True, slots=True)
+class _Questions:
+    """The questions that wait, as those who are away are told of them."""
+
+    confirmations: HouseConfirmations
+    watched: Changes
+
+    async def changes(self) -> AsyncIterator[object]:
+        number = self.watched.last
+        while True:
+            for change in await self.watched.after(number):
+                number = change.number
+                if change.kind in ("asks", EVERYTHING):
+                    yield change
+
+    async def waiting(self, viewer: Actor) -> Mapping[str, str]:
+        return {one.ask.id: one.actor.device for one in await self.confirmations.waiting(viewer)}
+
+
+@dataclass(frozen=True, slots=True)
+class _MindParts:
+    """What all minds of a house are made of."""
+
+    backends: Mapping[str, Watched]
+    tools: Mapping[str, Tools]  # of each agent, as its names are
+    reader: HouseReader
+    confirmations: HouseConfirmations
+    zone: tzinfo | None
+    claims: ClaimJudge | None
+    helplines: Callable[[], Helplines]  # as they are by now, for who may answer before all others
+
+
+async def _open_speaker_identification(
+    stack: AsyncExitStack, config: Config, devices: DeviceStore
+) -> SpeakerIdentification:
+    """Open what knows people by voice; where the house does not want that, only the store of their voiceprints.
+
+    Raises `EngineError` without the encoder's model.
+    """
+    encoder = None
+    if config.voices.enabled:
+        with _timed("voices", "campplus"):
+            encoder = await anyio.to_thread.run_sync(open_voice_encoder, config.models.folder)
+    return SpeakerIdentification(encoder, await stack.enter_async_context(open_voiceprints(config.data)), devices.list)
+
+
+async def _open_engines(stack: AsyncExitStack, config: Config, speech: SpeechConfig) -> dict[str, Any]:
+    roles = {"vad": config.speech.vad, "wake": config.speech.wake, "stt": config.speech.stt}
+    engines = {role: await _opened(stack, role, engine, speech) for role, engine in roles.items()}
+    voices = voices_for(speech)
+    spoken = {language: await _opened(stack, "tts", its.tts, its) for language, its in voices.items()}
+    return engines | {"tts": Voices(spoken) if len(spoken) > 1 else next(iter(spoken.values()))}
+
+
+def _push_sender(stack: AsyncExitStack, config: Config) -> PushSender:
+    """Return what hands messages to push services. Raises `ConfigError` for a key that cannot be read or made."""
+    client_of_services = push_client(WayOut(config.socket("egress")))
+    stack.push_async_callback(client_of_services.aclose)
+    return PushSender(open_push_key(config.push_key), client_of_services)
+
+
+async def _open_backends(stack: AsyncExitStack, config: Config) -> dict[str, Watched]:
+    """Open the models that some agent thinks by."""
+    used = {agent.llm for agent in config.agents.values()}
+    return {
+        name: Watched(await _opened(stack, "backend", "openai", _backend_settings(config, name, llm), name))
+        for name, llm in config.llm.items()
+        if name in used
+    }
+
+
+async def _read_languages(config: Config) -> tuple[Mapping[str, Language], ClaimJudge | None]:
+    """Return the languages of the house, the usual one first, and what tells a claim in any of them."""
+    with _timed("parser", ENCODER):
+        learned = await anyio.to_thread.run_sync(open_act_model, config.models.folder / ENCODER)
+        claims = open_claims(learned.encoder) if learned else None
+    languages: dict[str, Language] = {}
+    for code in config.house.spoken:
+        with _timed("grammar", code):
+            grammar = await anyio.to_thread.run_sync(open_grammar, code)
+            public = PublicReader(await anyio.to_thread.run_sync(open_public, code), grammar.commands)
+            languages[code] = Language(grammar, public, open_parser(grammar, learned))
+    return languages, claims
+
+
+def _waiting(grammar: Grammar) -> str:
+    """Return what is said in a language while nobody has a word yet."""
+    return str(grammar.tables.get("concern", {}).get("says", {}).get("waiting", ""))
+
+
+async def _open_mind(stack: AsyncExitStack, config: Config, name: str, parts: _MindParts) -> Mind:
+    """Open an agent and its memory. Raises `ConfigError` and `StoreError`."""
+    _check_own(config, name)
+    agent = config.agents[name]
+    backend = parts.backends[agent.llm]
+    memory = await stack.enter_async_context(open_memory(config.data / agent.memory, backend.forget))
+    tools, waiting = parts.tools[name], dict[Actor, tuple[float, Choices]]()
+
+    def in_language(code: str, reader: Reader) -> Agent:
+        others = [one for one in parts.reader.languages if one != code]
+        return open_agent(
+            *(name, config.llm[agent.llm], backend, tools, reader, parts.confirmations, parts.zone, memory),
+            names=parts.reader.names[name],
+            first=[EmergencyMind([code, *others], parts.helplines)],  # in fear people fall back on any language
+            claims=parts.claims.chance if parts.claims else None,
+            waiting=waiting,
+        )
+
+    agents = {code: in_language(code, one.sentences) for code, one in parts.reader.languages.items()}
+    return Mind(InLanguages(agents), memory)
 
 
 async def _keep_trimmed() -> None:
@@ -235,6 +344,13 @@ def _backend_settings(config: Config, name: str, llm: LlmConfig) -> BackendSetti
     )
 
 
+def _models_in_use(config: Config, speech: SpeechConfig, engines: Mapping[str, Any]) -> dict[str, Any]:
+    """Return what `/health` names as the models of speech."""
+    second = {"second_pass": speech.second_pass_model} if speech.second_pass_model else {}
+    ears = {"stt": config.speech.stt_model, **second, "vad": config.speech.vad}
+    return ears | {"tts": engines["tts"].voice, "wake": list(engines["wake"].phrases)}
+
+
 def _has_encoder(config: Config, llm: LlmConfig) -> bool:
     """Is its LLM host started with a sentence encoder? `atlas run` refuses to start without one that is named."""
     return llm.kind == "embedded" and bool(llm.embedder) and (config.models.folder / llm.embedder).is_dir()
@@ -248,7 +364,6 @@ async def _tools(stack: AsyncExitStack, config: Config, agent: str) -> Tools:
             socket=config.socket("tools"),
             token=token,
             call_seconds=config.tools.call_seconds,
-            language=config.house.language,
         )
     )
     stack.push_async_callback(tools.aclose)

@@ -23,7 +23,7 @@ still gets its answer, for a yes goes to who asked.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -33,10 +33,22 @@ import yaml
 from atlas.config import AgentConfig
 from atlas.conversation import Actor, Turn
 from atlas.errors import ConfigError, RequestError
-from atlas.own_words import own
+from atlas.own_words import noted, own
 from atlas.speech.wake import phrase_of
 from wall.roles import may
 
+REASONS = (  # as records of turns have them; of two that fit, the first
+    noted("asked for by name"),
+    noted("asked for in words"),
+    noted("it had asked"),
+    noted('woken by "{wake_word}"'),
+    noted("the agent of the device {device}"),
+    noted("{agent} is away"),
+    noted("the house's default"),
+    noted("the house's default is not for a {role}"),
+    noted("there were no words"),
+    noted("announcement"),
+)
 ADDRESSES = Path(__file__).parent / "addresses"
 
 
@@ -53,11 +65,12 @@ class Routing:
 
 
 class Addressing:
-    """How one language says which of these agents words are for."""
+    """How a house's languages say which of these agents words are for."""
 
-    def __init__(self, table: Mapping[str, Any], agents: Collection[str]) -> None:
+    def __init__(self, tables: Sequence[Mapping[str, Any]], agents: Collection[str]) -> None:
         self._forms = [
             (agent, re.compile(form.format(name=re.escape(_plain(agent)), **table["parts"]), re.IGNORECASE | re.DOTALL))
+            for table in tables
             for agent in agents
             for form in table["forms"]
         ]
@@ -76,15 +89,20 @@ class Addressing:
         return addressed[1] if addressed else text
 
 
-def open_addressing(language: str, agents: Collection[str]) -> Addressing:
-    """Return how a language addresses these agents. Raises `ConfigError` when nobody has written it down."""
+def open_addressing(languages: Sequence[str], agents: Collection[str]) -> Addressing:
+    """Return how languages address these agents. Raises `ConfigError` when nobody has written one of them down."""
+    return Addressing([_read_addresses(language) for language in languages], agents)
+
+
+def _read_addresses(language: str) -> Mapping[str, Any]:
     path = ADDRESSES / f"{language}.yaml"
     if not language.isalpha() or not path.is_file():
         known = ", ".join(sorted(file.stem for file in ADDRESSES.glob("*.yaml")))
         raise ConfigError(
             f"nobody told me how agents are addressed in the language {language!r}", hint=f"house.language is {known}"
         )
-    return Addressing(yaml.safe_load(path.read_text(encoding="utf-8")), agents)
+    table: Mapping[str, Any] = yaml.safe_load(path.read_text(encoding="utf-8"))
+    return table
 
 
 def choose(
@@ -115,6 +133,15 @@ def choose(
         if agent:
             return _asked_for(agent, reason, turn, agents)
     return _nobody_asked_for(turn, agents, default, away)
+
+
+def spoken_reason(reason: str) -> str:
+    """Return why a turn was routed as it was, from its record, in the language that is spoken here."""
+    for form in REASONS:
+        shape = re.sub(r"\\\{(\w+)\\\}", r"(?P<\1>.+)", re.escape(form))
+        if match := re.fullmatch(shape, reason):
+            return own(form).format(**match.groupdict())
+    return reason
 
 
 def may_talk(agents: Mapping[str, AgentConfig], actor: Actor, agent: str) -> bool:

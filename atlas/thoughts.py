@@ -1,4 +1,4 @@
-"""Take what a model thinks aloud out of a stream of its words: nobody is to hear it. Pure."""
+"""Takes what a model thinks aloud out of the stream of its words, for nobody is to hear it. Pure."""
 
 from __future__ import annotations
 

@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from typing import Literal
 
-Stage = Literal["wake", "vad", "stt", "route", "llm", "tool", "tts"]
+Stage = Literal["wake", "vad", "stt", "voice", "route", "llm", "tool", "tts"]
 log = logging.getLogger("atlas")
 
 

@@ -1,4 +1,4 @@
-"""What can be said, as a value: words in a row, one of several, a place for one of many. Values only."""
+"""A grammar of what can be said, as a value: words in a row, one of several, a place for one of many."""
 
 from __future__ import annotations
 

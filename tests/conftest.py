@@ -20,6 +20,7 @@ import pytest
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from cryptography.hazmat.primitives.serialization import Encoding, PublicFormat
 from hypothesis import HealthCheck, settings
+from hypothesis.internal.conjecture import engine
 
 from atlas.audio import AudioChunk
 from atlas.config import Config, load
@@ -33,8 +34,15 @@ UNHURRIED = {"deadline": None, "suppress_health_check": [HealthCheck.too_slow]}
 settings.register_profile("quick", max_examples=25, **UNHURRIED)
 settings.register_profile("thorough", max_examples=150, **UNHURRIED)
 settings.load_profile(os.environ.get("ATLAS_EXAMPLES", "quick"))
+# An example that fails is made smaller for five minutes, if need be. There is no setting for that.
+assert engine.MAX_SHRINKING_SECONDS
+engine.MAX_SHRINKING_SECONDS = 20
 # Every HTTP client reads whom the whole world trusts, for 30 ms. Tests open thousands: one reading is enough for all.
 httpcore2.default_ssl_context = cache(httpcore2.default_ssl_context)
+
+
+# Houses of tests run side by side, and would all want the one https port; those that serve https choose theirs.
+os.environ["ATLAS_GATEWAY_HTTPS_HOST"] = ""
 
 
 def pytest_collection_finish() -> None:

@@ -8,18 +8,19 @@ from typing import Any
 
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
-from atlas.agents.choosing import Choosing
-from atlas.assent import AnswerWords, HouseConfirmations, HouseKey, open_wording
+from atlas.agents.tool_selection import ToolSelection
 from atlas.bell import Speakers
 from atlas.config import Config
+from atlas.confirmations import AnswerWords, HouseConfirmations, HouseKey, open_wording
 from atlas.house import House, Mind
-from atlas.mcp.tools_scripted import ScriptedTools
 from atlas.router import choose
 from atlas.understanding.grammar import Grammar, open_grammar
+from atlas.understanding.understanding import Reader
+from tests.scripted_tools import ScriptedTools
 
 
 def house_of(
-    config: Config, minds: Mapping[str, Mind], assents: HouseConfirmations | None = None, **parts: Any
+    config: Config, minds: Mapping[str, Mind], confirmations: HouseConfirmations | None = None, **parts: Any
 ) -> House:
     """A house with these minds; what a test does not bring, nothing in it may need."""
     nothing: Any = None
@@ -30,7 +31,7 @@ def house_of(
         "wants_silence": lambda text: False,
         "speakers": Speakers(),
     }
-    return House(config, minds=minds, assents=assents or assents_of(ScriptedTools([])), **(usual | parts))
+    return House(config, minds=minds, confirmations=confirmations or assents_of(ScriptedTools([])), **(usual | parts))
 
 
 def assents_of(tools: ScriptedTools, **given: Any) -> HouseConfirmations:
@@ -45,13 +46,18 @@ def wording() -> AnswerWords:
     return open_wording("en")
 
 
-@cache
 def english() -> Grammar:
-    """The grammar, opened once for all tests of a process: it takes over a second, and nothing changes it."""
+    """The grammar of the language that most tests speak."""
     return open_grammar("en")
 
 
 @cache
-def choosing() -> Choosing:
+def reader(language: str) -> Reader:
+    """Who reads a language by its grammar alone, opened once for all tests of a process."""
+    return Reader(open_grammar(language))
+
+
+@cache
+def choosing() -> ToolSelection:
     """The choice of tools by English words."""
-    return Choosing(english().tables, english().plain_words)
+    return ToolSelection(english().tables, english().plain_words)

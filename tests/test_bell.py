@@ -6,6 +6,7 @@ from typing import Any
 import anyio
 import pytest
 
+from atlas import own_words
 from atlas.bell import (
     COMING_SECONDS,
     EVERYWHERE,
@@ -16,13 +17,15 @@ from atlas.bell import (
     UNNOTED_RINGS,
     Bell,
     Coming,
+    RecordedWords,
     Ringing,
     Speaker,
     Speakers,
-    sentence,
 )
 from atlas.conversation import Actor, SignedAnswer, Tool, ToolCall, ToolResult
-from atlas.errors import EngineError
+from atlas.errors import EngineError, StoreError
+from atlas.speech.message_sounds import MessageSounds
+from atlas.speech.vad_scripted import voice
 from tests.conftest import virtual_time
 
 
@@ -40,6 +43,7 @@ class TimerShelf:
         self.away = False
         self.marking_fails = False
         self.coming: list[dict[str, Any]] = []
+        self.ringing: dict[str, dict[str, Any]] = {}
 
     async def listed(self) -> Sequence[Tool]:
         return ()
@@ -52,15 +56,20 @@ class TimerShelf:
             return ToolResult(call.id, False, "The tools are away.")
         if call.name == "timers.announced":
             for identity in call.arguments["ids"]:
-                del self.due[identity]
-        return ToolResult(call.id, True, "", {"timers": list(self.due.values()), "coming": self.coming})
+                ended = self.ringing.pop(identity, None) or self.due.pop(identity)
+                if call.arguments.get("ringing"):
+                    self.ringing[identity] = ended
+        data = {"timers": list(self.due.values()), "ringing": list(self.ringing.values()), "coming": self.coming}
+        return ToolResult(call.id, True, "", data)
 
     async def aclose(self) -> None:
         pass
 
 
 def timer(identity: str = "t1", **fields: Any) -> dict[str, Any]:
-    return {"id": identity, "name": "", "room": "", "device": "", "seconds": 600, "late_seconds": 0} | fields
+    text = f"Your {fields.get('name') or '10 minute'} timer has ended."
+    usual = {"name": "", "room": "", "device": "", "seconds": 600, "late_seconds": 0, "text": text}
+    return {"id": identity} | usual | fields
 
 
 class Room:
@@ -98,14 +107,56 @@ async def test_it_rings_in_the_room_when_the_device_has_left_and_everywhere_when
     assert sorted(device for device, _ in home.heard) == ["phone", "stove", "stove"]
 
 
+async def test_a_guest_is_told_what_is_for_their_device_or_room_and_nothing_that_nobody_else_took() -> None:
+    mine, rooms, others = timer("a", device="guest", name="tea"), timer("b", room="attic"), timer("c", device="gone")
+    shelf = TimerShelf(mine, rooms, others)
+    home = Room(shelf)
+
+    async def say(text: str) -> None:
+        home.heard.append(("guest", text))
+
+    with home.speakers.connected(Speaker("guest", "attic", say, resides=False)):
+        await home.pass_time(300)  # also when a timer that nobody stopped rings everywhere
+        assert {text for _, text in home.heard} == {"Your tea timer has ended.", "Your 10 minute timer has ended."}
+        assert list(shelf.due) == ["c"]
+        home.heard.clear()
+        with home.device("phone"):
+            await home.pass_time(10)
+        assert [device for device, _ in home.heard] == ["phone"]
+    assert not shelf.due
+
+
 async def test_while_nobody_is_there_it_waits_without_asking_and_then_says_how_late_it_is() -> None:
-    shelf = TimerShelf(timer(late_seconds=185))
+    shelf = TimerShelf(timer(late_seconds=185, text="Your 10 minute timer ended 3 minutes ago."))
     home = Room(shelf)
     await home.pass_time(3600)
     assert shelf.amount == 0
     with home.device("phone"):
         await home.pass_time(10)
     assert home.heard == [("phone", "Your 10 minute timer ended 3 minutes ago.")]
+
+
+async def test_who_opens_the_app_later_is_not_greeted_with_timers_of_others_that_ended_long_before() -> None:
+    old, mine = (
+        timer("old", device="terminal", late_seconds=1_000),
+        timer("mine", device="phone", name="tea", late_seconds=1_000),
+    )
+    shelf = TimerShelf(old, mine, timer("ancient", device="phone", late_seconds=90_000))
+    home = Room(shelf)
+    with home.device("phone"):
+        await home.pass_time(10)
+    assert home.heard == [("phone", "Your tea timer has ended.")]
+    assert list(shelf.due) == ["old"]  # the terminal may still come
+
+
+def test_an_announcement_is_heard_there_elsewhere_by_its_sender_or_by_nobody() -> None:
+    home = Room(TimerShelf())
+    assert home.speakers.audience("", "phone") == "nobody"
+    with home.device("phone"):
+        assert home.speakers.audience("", "phone") == "sender"
+        assert home.speakers.audience("kitchen", "terminal") == "elsewhere"
+        with home.device("stove", "kitchen"):
+            assert home.speakers.audience("kitchen", "phone") == home.speakers.audience("", "phone") == "there"
 
 
 async def test_a_timer_stays_until_a_device_really_took_it() -> None:
@@ -189,6 +240,68 @@ async def test_a_timer_that_nobody_heeds_rings_again_and_louder_and_at_last_in_e
     assert ("attic", EVERYWHERE) in rung
     assert max(times for _, times in rung) == TIMER_RINGS - 1
     assert not shelf.due
+
+
+async def test_a_house_that_dies_while_a_timer_rings_rings_it_again_after_its_start_until_it_was_heeded() -> None:
+    shelf = TimerShelf(timer(device="kitchen"))
+    assert await rung_in(Room(shelf), 2) == [("kitchen", 0)]
+    again = Room(shelf)
+    assert await rung_in(again, 2) == [("kitchen", 0)]
+    again.speakers.attended("kitchen")
+    assert await rung_in(again, 60) == []
+    assert not shelf.ringing
+    assert await rung_in(Room(shelf), 60) == []
+
+
+async def test_what_a_room_rang_and_stopped_by_itself_while_the_house_was_dead_rings_no_more() -> None:
+    shelf = TimerShelf(timer(device="kitchen"))
+    assert await rung_in(Room(shelf), 2) == [("kitchen", 0)]
+    again = Room(shelf)
+    again.speakers.rang("kitchen", "kitchen", ["t1"])
+    assert await rung_in(again, 60) == []
+    assert not shelf.ringing
+
+
+async def test_two_timers_ring_in_two_rooms_and_who_stops_one_does_not_stop_the_other() -> None:
+    home = Room(TimerShelf(timer("a", device="kitchen"), timer("b", device="attic")))
+    assert sorted(await rung_in(home, 2)) == [("attic", 0), ("kitchen", 0)]
+    home.speakers.attended("kitchen")
+    assert await rung_in(home, 14) == [("attic", 1)]
+
+
+async def test_a_room_is_told_that_a_timer_rings_on_there_and_when_somebody_has_stopped_it() -> None:
+    home = Room(TimerShelf(timer(device="pi")))
+    messages: list[list[tuple[str, int]]] = []
+
+    async def say(text: str) -> None: ...
+
+    async def ring(text: str, ringing: Ringing) -> None: ...
+
+    async def expect(coming: Sequence[Coming]) -> None:
+        messages.append([(ring.id, round(ring.in_seconds)) for ring in coming])
+
+    with home.speakers.connected(Speaker("pi", "", say, ring=ring, expect=expect)):
+        await home.pass_time(10)
+        home.speakers.attended("pi")
+        await home.pass_time(2)
+    assert messages == [[("t1", 0)], []]
+
+
+async def test_a_room_is_told_of_a_timer_also_while_its_first_ring_is_being_played() -> None:
+    home = Room(TimerShelf(timer(device="pi")))
+    messages: list[list[str]] = []
+
+    async def say(text: str) -> None: ...
+
+    async def ring(text: str, ringing: Ringing) -> None:
+        await anyio.sleep(20)
+
+    async def expect(coming: Sequence[Coming]) -> None:
+        messages.append([ring.id for ring in coming])
+
+    with home.speakers.connected(Speaker("pi", "", say, ring=ring, expect=expect)):
+        await home.pass_time(10)
+    assert messages and all(ids == ["t1"] for ids in messages)
 
 
 async def test_a_timer_that_somebody_stopped_from_elsewhere_rings_no_more() -> None:
@@ -431,17 +544,202 @@ async def test_a_crowd_of_names_is_not_remembered_for_ever() -> None:
     assert len(speakers._places) == len(speakers._news) == MOST_PEOPLE
 
 
-@pytest.mark.parametrize(
-    ("fields", "text"),
-    [
-        ({"name": "pizza"}, "Your pizza timer has ended."),
-        ({"seconds": 90}, "Your 1 minute 30 second timer has ended."),
-        ({"seconds": 3600, "late_seconds": 7300}, "Your 1 hour timer ended 2 hours ago."),
-        ({"name": "egg", "late_seconds": 60}, "Your egg timer ended 1 minute ago."),
-        ({"seconds": 1, "late_seconds": 45}, "Your 1 second timer ended 45 seconds ago."),
-        ({"late_seconds": 29}, "Your 10 minute timer has ended."),
-        ({"late_seconds": 200_000}, "Your 10 minute timer ended 2 days ago."),
-    ],
-)
-def test_what_is_said(fields: dict[str, Any], text: str) -> None:
-    assert sentence(timer(**fields)) == text
+async def test_what_is_due_is_said_in_the_language_in_which_it_was_set() -> None:
+    heard: list[tuple[str, str]] = []
+
+    async def say(text: str) -> None:
+        heard.append((text, own_words.language()))
+
+    shelf = TimerShelf(timer("a", text="Dein Timer ist fertig.", language="de"), timer("b", language="en"), timer("c"))
+    home = Room(shelf)
+    with home.speakers.connected(Speaker("kitchen", "", say)):
+        await home.pass_time(10)
+    assert sorted(language for _, language in heard) == ["de", "en", own_words.language()]
+    assert ("Dein Timer ist fertig.", "de") in heard
+
+
+class Inbox(TimerShelf):
+    """A tool server with messages that wait."""
+
+    def __init__(self, *messages: dict[str, Any]) -> None:
+        super().__init__()
+        self.messages = {message["id"]: message for message in messages}
+
+    async def listed(self) -> Sequence[Tool]:
+        return [Tool("messages.due", "", {})]
+
+    async def call(self, call: ToolCall, actor: Actor, turn_id: str, *more: Any, **others: Any) -> ToolResult:
+        if call.name == "messages.announced":
+            for identity in call.arguments["ids"]:
+                del self.messages[identity]
+        return ToolResult(call.id, True, "", {"due": list(self.messages.values())})
+
+
+def message(identity: str = "message_00000001", **fields: Any) -> dict[str, Any]:
+    said = {"intro": "A message from Anna:", "text": "A message from Anna: Dinner is ready"}
+    return {"id": identity, "room": "", "device": "", "person": "", "sender_device": "phone", **said} | fields
+
+
+async def test_a_message_for_everybody_is_played_in_every_room_but_where_it_was_left() -> None:
+    home = Room(Inbox(message()))
+    with home.device("kitchen", "kitchen"), home.device("attic", "attic"), home.device("phone"):
+        await home.pass_time(3)
+    text = "A message from Anna: Dinner is ready"
+    assert sorted(home.heard) == [("attic", text), ("kitchen", text)]
+
+
+async def test_a_message_for_a_room_waits_until_somebody_can_hear_it_there() -> None:
+    home = Room(Inbox(message(room="attic")))
+    with home.device("kitchen", "kitchen"):
+        await home.pass_time(600)
+        assert home.heard == []
+        with home.device("attic pi", "attic"):
+            await home.pass_time(3)
+    assert [device for device, _ in home.heard] == ["attic pi"]
+
+
+async def test_a_message_for_a_person_is_played_where_they_were_heard_just_now_and_nowhere_else() -> None:
+    home = Room(Inbox(message(person="Tom")))
+    with home.device("kitchen", "kitchen"), home.device("toms phone"):
+        await home.pass_time(60)
+        assert home.heard == []
+        home.speakers.heard(Actor("Tom", "toms phone", "teen"))
+        await home.pass_time(3)
+    assert [device for device, _ in home.heard] == ["toms phone"]
+
+
+async def test_a_message_is_played_in_the_voice_of_who_left_it_once_its_sound_is_there(tmp_path: Any) -> None:
+    sounds = MessageSounds(tmp_path)
+    home = Room(Inbox(message()))
+    home.bell = Bell(home.bell._tools, home.speakers, sounds)
+    played: list[RecordedWords] = []
+
+    async def say(text: str) -> None:
+        raise AssertionError("it has a voice of its own")
+
+    async def play(words: RecordedWords) -> None:
+        played.append(words)
+
+    with home.speakers.connected(Speaker("kitchen", "kitchen", say, play=play)):
+        with sounds.awaiting():
+            await home.pass_time(3)
+            assert played == []
+            await sounds.put("message_00000001", voice(1.0))
+        await home.pass_time(3)
+    [words] = played
+    assert (words.intro, words.text, words.sound.pcm) == ("A message from Anna:", "Dinner is ready", voice(1.0).pcm)
+
+
+async def test_a_timer_that_nobody_heeds_rings_on_its_persons_devices_before_it_rings_everywhere() -> None:
+    home = Room(TimerShelf(timer(device="kitchen", person="Anna")))
+    rung: list[str] = []
+
+    def room(name: str, person: str = "") -> Any:
+        async def say(text: str) -> None: ...
+
+        async def ring(text: str, ringing: Ringing) -> None:
+            rung.append(name)
+
+        return home.speakers.connected(Speaker(name, name, say, ring=ring, person=person))
+
+    with room("kitchen"), room("attic"), room("annas phone", "Anna"), room("toms phone", "Tom"):
+        home.speakers.heard(Actor("Anna", "kitchen", "adult"))
+        await home.pass_time(600)
+    first = [rung.index(name) for name in ("kitchen", "annas phone", "attic")]
+    assert first == sorted(first)
+    assert rung.index("toms phone") > rung.index("annas phone")
+
+
+class Away:
+    """Devices whose app is closed, and what they were told."""
+
+    def __init__(self, *devices: str) -> None:
+        self.devices = devices
+        self.told: list[tuple[str, str, str, str]] = []
+
+    async def anybody(self) -> bool:
+        return bool(self.devices)
+
+    async def tell(self, page: str, *, device: str, person: str, sender: str = "") -> None:
+        self.told.append((page, device, person, sender))
+
+
+def home_with(away: Away, shelf: TimerShelf) -> Room:
+    home = Room(shelf)
+    home.bell = Bell(shelf, home.speakers, notices=away)
+    return home
+
+
+async def test_what_nobody_of_its_persons_can_hear_is_told_to_those_away_once() -> None:
+    away, shelf = Away("phone"), TimerShelf(timer(device="phone", person="Anna"))
+    home = home_with(away, shelf)
+    await home.pass_time(3600)
+    assert away.told == [("time", "phone", "Anna", "")]
+    assert home.heard == []
+    assert shelf.due
+
+
+async def test_who_is_away_is_told_too_when_it_only_rings_where_they_are_not() -> None:
+    away = Away("phone")
+    home = home_with(away, TimerShelf(timer(device="phone", person="Anna")))
+    with home.device("stove", "kitchen"):
+        await home.pass_time(600)
+    assert {device for device, _ in home.heard} == {"stove"}
+    assert away.told == [("time", "phone", "Anna", "")]
+
+
+async def test_nobody_away_is_told_what_rings_on_its_device_or_in_its_room() -> None:
+    away = Away("phone")
+    home = home_with(away, TimerShelf(timer("a", device="tablet"), timer("b", device="gone", room="kitchen")))
+    with home.device("tablet"), home.device("stove", "kitchen"):
+        await home.pass_time(600)
+    assert away.told == []
+
+
+async def test_nobody_away_is_told_what_ended_long_ago_or_is_a_rooms_own() -> None:
+    away = Away("phone")
+    home = home_with(away, TimerShelf(timer("a", device="phone", late_seconds=90_000), timer("b", room="attic")))
+    await home.pass_time(600)
+    assert away.told == []
+
+
+async def test_what_is_due_again_after_a_while_is_told_again() -> None:
+    away, shelf = Away("phone"), TimerShelf(timer(device="phone"))
+    home = home_with(away, shelf)
+    async with anyio.create_task_group() as tasks:
+        tasks.start_soon(home.bell.ring)
+        await anyio.sleep(10)
+        snoozed = shelf.due.pop("t1")
+        await anyio.sleep(540)
+        shelf.due["t1"] = snoozed
+        await anyio.sleep(10)
+        tasks.cancel_scope.cancel()
+    assert [page for page, *_ in away.told] == ["time", "time"]
+
+
+class FailingFirst(Away):
+    """Devices whose file cannot be read at first."""
+
+    times = 3
+
+    async def anybody(self) -> bool:
+        self.times -= 1
+        if self.times >= 0:
+            raise StoreError("the file of the devices cannot be read just now")
+        return await super().anybody()
+
+
+async def test_the_bell_outlives_a_file_of_devices_that_cannot_be_read_for_a_while() -> None:
+    away, shelf = FailingFirst("phone"), TimerShelf(timer(device="phone"))
+    home = home_with(away, shelf)
+    await home.pass_time(60)
+    assert [page for page, *_ in away.told] == ["time"]
+
+
+async def test_what_rings_is_said_while_the_file_of_devices_cannot_be_read() -> None:
+    away, shelf = FailingFirst(), TimerShelf(timer(device="kitchen"))
+    away.times = 1000
+    home = home_with(away, shelf)
+    with home.device("kitchen"):
+        await home.pass_time(10)
+    assert home.heard == [("kitchen", "Your 10 minute timer has ended.")]

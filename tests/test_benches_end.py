@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from bench._process import family_of
+from atlas_bench._process import family_of
 from tests.conftest import ROOT
 from tests.journeys.conftest import until
 from tests.processes import alive
@@ -19,9 +19,9 @@ from tests.processes import alive
 pytestmark = pytest.mark.real
 
 PARTS = {
-    "tools": ["tools_server.server", "bench._bare_server"],
-    "durability": ["bench._zygote", "bench._zygote"],  # and one that it forked
-    "llm": ["atlas.llm_host.server", "bench._bare_llm"],
+    "tools": ["tools_server.server", "atlas_bench._bare_server"],
+    "durability": ["atlas_bench._zygote", "atlas_bench._zygote"],  # and one that it forked
+    "llm": ["atlas.llm_host.server", "atlas_bench._bare_llm"],
     "voice": ["atlas.cli.main", "tools_server.server", "atlas.llm_host.server"],
 }
 

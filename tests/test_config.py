@@ -79,6 +79,23 @@ def test_models_lie_beside_the_settings_file(data: Path) -> None:
     assert config.speech.models == data / "weights"
 
 
+@pytest.mark.parametrize(
+    ("house", "spoken"),
+    [
+        ("", ("en",)),
+        ('language = "de"', ("de",)),
+        ('languages = ["en", "de"]', ("en", "de")),
+        ('language = "de"\nlanguages = ["de", "en"]', ("de", "en")),
+        ("languages = []", ("en",)),
+    ],
+)
+def test_a_house_speaks_one_language_or_several_the_first_of_which_is_the_usual_one(
+    data: Path, house: str, spoken: tuple[str, ...]
+) -> None:
+    config = load({}, write(data, f"[house]\n{house}\n"))
+    assert (config.house.language, config.house.spoken, config.speech.languages) == (spoken[0], spoken, spoken)
+
+
 def test_from_another_directory_it_is_still_the_house_of_this_checkout(
     data: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -109,6 +126,8 @@ def test_sockets_secrets_and_tokens_have_their_places(config: Config) -> None:
         ("[gateway]\nprot = 1\n", r"\[gateway\] has no setting 'prot'"),
         ('[gateway]\nport = "8600"\n', "gateway.port must be a value like 0"),
         ("[house]\nlanguage = 7\n", "house.language must be"),
+        ('[house]\nlanguage = "en"\nlanguages = ["de", "en"]\n', "house.languages begins with 'de'"),
+        ('[house]\nlanguages = ["de", "de"]\n', "at most 4 languages, each once"),
         ('[speech]\nwake_words = "okay_nabu"\n', "must be a list of texts"),
         ('[tools]\ncall_seconds = "soon"\n', "must be a number"),
         ("[gateway]\nport = 86000\n", "gateway.port must be from 1 to 65535"),
@@ -232,6 +251,16 @@ def test_what_a_tool_is_told_is_its_own_business_but_paths_are_whole(data: Path)
 def test_nothing_leaves_the_house_unless_it_is_listed(data: Path) -> None:
     assert load({}, write(data, "")).egress.allow == ()
     assert load({}, write(data, '[egress]\nallow = ["a.org:443"]\n')).egress.allow == ("a.org:443",)
+
+
+def test_people_may_have_other_names_and_nothing_else_stands_in_their_place(data: Path) -> None:
+    file = data / "atlas.toml"
+    file.write_text('[house]\nalso_called = {Mum = "Anna"}\n')
+    assert load({"ATLAS_DATA": str(data)}, file).house.also_called == {"Mum": "Anna"}
+    for wrong in ('"Mum"', "{Mum = 1}", '["Mum"]'):
+        file.write_text(f"[house]\nalso_called = {wrong}\n")
+        with pytest.raises(ConfigError, match="a table of texts"):
+            load({"ATLAS_DATA": str(data)}, file)
 
 
 def test_settings_may_lie_with_the_data_where_there_is_no_checkout(

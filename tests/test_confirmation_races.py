@@ -19,8 +19,8 @@ from hypothesis import strategies as st
 from atlas.agents.agent import AgentAnswer
 from atlas.agents.agent_asking import Asking
 from atlas.agents.tool_use import carry_out
-from atlas.assent import HouseConfirmations, HouseKey
 from atlas.config import load
+from atlas.confirmations import HouseConfirmations, HouseKey
 from atlas.conversation import (
     Actor,
     ConfirmationRequest,
@@ -144,6 +144,9 @@ class Wishes:
         await emit(TextDelta("It is noon."))
         return AgentAnswer("It is noon.", "command", "done", (Message("assistant", "It is noon."),))
 
+    def answers(self, turn: Turn) -> bool:
+        return False
+
     async def prepare(self, turn: Turn) -> bool:
         return False
 
@@ -193,10 +196,12 @@ class Forgetful:
 def world_of(config: Any, state: ToolsDatabase) -> World:
     turnstile = Turnstile()
     server = ToolServer(turnstile, lambda: NOW, state)
-    assents = HouseConfirmations(HouseKey(KEY), wording(), server, may_talk=lambda actor, agent: True, now=server.clock)
+    confirmations = HouseConfirmations(
+        HouseKey(KEY), wording(), server, may_talk=lambda actor, agent: True, now=server.clock
+    )
     memory: Any = Forgetful()
-    mind = Mind(Asking(Wishes(server), server, assents), memory)
-    return World(house_of(config, {"family": mind}, assents), server, turnstile)
+    mind = Mind(Asking(Wishes(server), server, confirmations), memory)
+    return World(house_of(config, {"family": mind}, confirmations), server, turnstile)
 
 
 async def race(world: World, acts: Sequence[str], order: Callable[[Sequence[str]], int]) -> None:

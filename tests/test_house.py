@@ -3,9 +3,9 @@ from __future__ import annotations
 import logging
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import AsyncExitStack
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import anyio
 import pytest
@@ -20,10 +20,11 @@ from atlas.conversation import Actor, Message, ToolCall, ToolResult, Turn, Usage
 from atlas.errors import LlmGone, RequestError
 from atlas.events import Emit, Event, TextDelta, ToolFinished, ToolStarted, TurnEnded, TurnStarted
 from atlas.house import House, Mind
-from atlas.mcp.tools_scripted import ScriptedHousehold
+from atlas.speech.stt import Judge
 from atlas.store import turns
 from atlas.store.memory import open_memory
 from tests.houses import house_of
+from tests.scripted_tools import ScriptedHousehold
 
 ADA = Actor("ada", "phone", "owner", "study")
 TIMER = ToolCall("call_1", "timers.start", {"seconds": 600})
@@ -40,6 +41,9 @@ class Scripted:
     turns: list[Turn] = field(default_factory=list)
     prepared: list[Turn] = field(default_factory=list)
     trouble: Exception | None = None
+
+    def answers(self, turn: Turn) -> bool:
+        return bool(turn.history) and turn.text == "ten minutes"
 
     async def prepare(self, turn: Turn) -> bool:
         self.prepared.append(turn)
@@ -439,6 +443,44 @@ async def test_who_reads_ahead_knows_the_past_and_leaves_no_trace(world: World) 
     assert len(await world.remembered()) == 2
 
 
+async def test_what_hears_an_answer_knows_the_question_and_leaves_no_trace(world: World) -> None:
+    judges: list[Callable[[str], bool]] = []
+
+    def answering(answers: Callable[[str], bool]) -> Judge:
+        judges.append(answers)
+        return lambda hearing: hearing.believed()
+
+    assert await world.house.judge(turn_of("")) is None
+    world.house = house_of(world.house.config, world.minds, answering=answering)
+    await world.ask("hello")
+    assert await world.house.judge(turn_of("")) is not None
+    assert [judges[0](text) for text in ("ten minutes", "good night")] == [True, False]
+    assert len(await world.kept()) == 1
+    assert await world.house.judge(turn_of("", remembered=False)) is None
+    assert await world.house.judge(turn_of("", agent="nobody")) is None
+
+
+async def test_what_hears_an_answer_knows_what_was_asked_of_somebody_known_by_voice(world: World) -> None:
+    class AdasVoice:
+        async def identified(self, turn: Turn) -> Turn:
+            return replace(turn, actor=replace(turn.actor, person="ada"), voice="ada")
+
+    judges: list[Callable[[str], bool]] = []
+
+    def answering(answers: Callable[[str], bool]) -> Judge:
+        judges.append(answers)
+        return lambda hearing: hearing.believed()
+
+    room, voice = Actor("", "kitchen-pi", "satellite", "kitchen"), cast(Any, AdasVoice())
+    world.house = house_of(world.house.config, world.minds, answering=answering, speaker_identification=voice)
+    started, *_ = await world.ask("hello", room, channel="voice")
+    assert isinstance(started, TurnStarted)
+    assert started.person == "ada"
+    await world.house.judge(turn_of("", room))
+    await world.house.judge(turn_of("", replace(room, person=started.person)))
+    assert [judge("ten minutes") for judge in judges] == [False, True]
+
+
 async def test_reading_ahead_does_not_wait_for_the_turn_before_it(world: World) -> None:
     begun, going_on = anyio.Event(), anyio.Event()
 
@@ -509,8 +551,8 @@ def asking(world: World) -> ScriptedHousehold:
 
     world.agents["family"].script = removes
     world.agents["family"].name = "family"
-    world.house._assents.tools = tools.for_the_house()
-    mind = Asking(world.agents["family"], tools, world.house._assents)
+    world.house._confirmations.tools = tools.for_the_house()
+    mind = Asking(world.agents["family"], tools, world.house._confirmations)
     world.minds["family"] = Mind(mind, world.minds["family"].memory)
     return household
 

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import ast
+import re
+import tomllib
 from collections.abc import Iterator
 from contextvars import copy_context
 from pathlib import Path
@@ -13,13 +15,16 @@ from atlas import errors, own_words
 from atlas.own_words import _OWN, own
 
 ROOT = Path(__file__).parent.parent
+CATALOGUE = ROOT / "models" / "catalogue.toml"
+_IN_A_PAGE = "atlas/cli/doctor.py"  # is read at a terminal, and in the app
 _ENGLISH_ONLY = ("atlas/cli", "atlas/llm_host", "atlas/egress.py")  # at a terminal, or between processes
 
 
 def sentences() -> Iterator[str]:
     """Yield what is written to be spoken: `spoken="…"`, `spoken_by_default = "…"`, and what is given to `own`."""
     for path in sorted((ROOT / "atlas").rglob("*.py")):
-        if str(path.relative_to(ROOT)).startswith(_ENGLISH_ONLY):
+        name = str(path.relative_to(ROOT))
+        if name.startswith(_ENGLISH_ONLY) and name != _IN_A_PAGE:
             continue
         tree = ast.parse(path.read_text(encoding="utf-8"))
         constants = {
@@ -37,7 +42,7 @@ def sentences() -> Iterator[str]:
                 isinstance(target, ast.Name) and target.id == "spoken_by_default" for target in node.targets
             ):
                 given = [node.value]
-            if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "own":
+            if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id in ("own", "noted"):
                 given = node.args[:1]
             if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr == "say_honestly":
                 given = node.args[:1]
@@ -49,13 +54,22 @@ def sentences() -> Iterator[str]:
                         yield str(constants[part.id])
 
 
+def of_the_catalogue() -> Iterator[str]:
+    """Yield what models/catalogue.toml says of its models in words, and no model's bare name."""
+    for model in tomllib.loads(CATALOGUE.read_text(encoding="utf-8")).values():
+        if "needs" in model:
+            yield model["needs"]
+        if re.search(r", [a-z]|, English|voices?\b", model["title"]):
+            yield model["title"]
+
+
 @pytest.mark.parametrize("language", sorted(_OWN))
 def test_every_sentence_of_the_house_has_its_twin_and_no_twin_is_left_over(language: str) -> None:
-    spoken, twins = set(sentences()), _OWN[language]
+    spoken, twins = {*sentences(), *of_the_catalogue()}, _OWN[language]
     assert len(spoken) > 20, "they are not found any more"
     assert spoken - set(twins) == set()
-    said_somewhere = "".join(
-        path.read_text(encoding="utf-8") for path in (ROOT / "atlas").rglob("*.py") if path.name != "own_words.py"
+    said_somewhere = CATALOGUE.read_text(encoding="utf-8") + "".join(
+        path.read_text(encoding="utf-8") for path in (ROOT / "atlas").rglob("*.py")
     )
     assert [one for one in twins if one.strip() not in said_somewhere and one[:40] not in said_somewhere] == []
 

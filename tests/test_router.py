@@ -18,7 +18,7 @@ AGENTS = {
     "work": AgentConfig(roles=("owner",), wake_words=("hey_jarvis",), devices=("study",)),
 }
 THREE = {**AGENTS, "aunt_may": AgentConfig(roles=("owner", "adult", "guest"))}
-ADDRESSING = open_addressing("en", THREE)
+ADDRESSING = open_addressing(["en"], THREE)
 NOBODY = "nobody"  # is refused
 
 
@@ -210,7 +210,7 @@ def test_who_is_refused_is_told_whom_the_agent_talks_to() -> None:
 def test_a_language_in_which_nobody_is_addressed_yet_is_named() -> None:
     for language in ("tlh", "../en", ""):
         with pytest.raises(ConfigError, match="how agents are addressed") as unknown:
-            open_addressing(language, AGENTS)
+            open_addressing([language], AGENTS)
         assert "en" in unknown.value.hint
 
 

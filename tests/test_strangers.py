@@ -22,7 +22,6 @@ from atlas.events import Event, TextDelta, TurnEnded
 from atlas.house import House, Mind
 from atlas.llm.backend import Calls, TextPiece
 from atlas.llm.backend_scripted import Line, ScriptedBackend, ScriptedPrompt, ScriptedSettings
-from atlas.mcp.tools_scripted import Action, Preview, ScriptedResult, ScriptedTools
 from atlas.store import conversations, turns
 from atlas.store.database import open_database
 from atlas.store.memory import STRANGERS_SECONDS, open_memory
@@ -30,6 +29,7 @@ from atlas.store.migrations import MEMORY
 from atlas.understanding.understanding import Reader
 from tests.agents.conftest import OfAnything
 from tests.houses import assents_of, choosing, english, house_of
+from tests.scripted_tools import Action, Preview, ScriptedResult, ScriptedTools
 
 ADA = Actor("ada", "phone", "owner", "study")
 MONDAY = 1_795_300_000.0
@@ -76,9 +76,9 @@ class World:
         persona = Persona("family", "always", "You are Atlas.", spoken_tokens=80, written_tokens=400)
         chat = Chat(persona, backend, self.tools, choosing(), OfAnything(), trusted=True, context_tokens=4096)
         commands = Commands(english().tables, self.tools)
-        assents = assents_of(self.tools)
-        mind = Asking(InOrder("family", Reader(english()), [commands, chat]), self.tools, assents)
-        self.house: House = house_of(config, {"family": Mind(mind, memory)}, assents)
+        confirmations = assents_of(self.tools)
+        mind = Asking(InOrder("family", Reader(english()), [commands, chat]), self.tools, confirmations)
+        self.house: House = house_of(config, {"family": Mind(mind, memory)}, confirmations)
         self.memory = memory
 
     def _mailbox(self) -> Sequence[tuple[Tool, Action]]:

@@ -37,7 +37,12 @@ class Elsewhere:
     @property
     def environment(self) -> dict[str, str]:
         remainder = {name: value for name, value in os.environ.items() if not name.startswith(("ATLAS", "PYTHON"))}
-        return {**remainder, "ATLAS_DATA": str(self.data), "ATLAS_GATEWAY_PORT": str(self.port)}
+        return {
+            **remainder,
+            "ATLAS_DATA": str(self.data),
+            "ATLAS_GATEWAY_PORT": str(self.port),
+            "ATLAS_GATEWAY_HTTPS_HOST": "",
+        }
 
     def run(self, name: str, *arguments: str) -> str:
         ended = subprocess.run(
@@ -111,9 +116,8 @@ def running(elsewhere: Elsewhere) -> Iterator[httpx2.Client]:
 
 
 def test_the_code_that_runs_is_that_of_the_wheel(elsewhere: Elsewhere) -> None:
-    lines = (
-        "import atlas, bench, tools_server, wall; print(atlas.__file__, bench.__file__, tools_server.__file__, wall)"
-    )
+    names = "atlas, atlas_bench, tools_server, wall"
+    lines = f"import {names}; print({names})"
     assert elsewhere.run("python", "-c", lines).count(str(elsewhere.folder)) == 4
 
 
@@ -133,5 +137,5 @@ def test_it_knows_the_models_that_there_are(elsewhere: Elsewhere) -> None:
 
 
 def test_its_benches_have_what_they_read(elsewhere: Elsewhere) -> None:
-    lines = "from bench.commands import corpus; print(*(len(list(corpus(name))) for name in ('en', 'de')))"
+    lines = "from atlas_bench.commands import corpus; print(*(len(list(corpus(name))) for name in ('en', 'de')))"
     assert all(int(count) > 100 for count in elsewhere.run("python", "-c", lines).split())

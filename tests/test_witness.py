@@ -2,16 +2,22 @@
 
 from __future__ import annotations
 
+from contextlib import closing
 from pathlib import Path
 
+import anyio
+import anyio.lowlevel
 import pytest
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
-from atlas.assent import HouseKey
+from atlas.changes import Changes
+from atlas.confirmations import HouseKey
 from atlas.conversation import HOUSE, Actor, SignedAnswer, Tool, ToolCall, ToolResult
-from atlas.witness import Witness
+from atlas.witness import LOOK_SECONDS, HeadReading, Witness, head_of_record, head_of_tools
+from tests.conftest import virtual_time
 from tools_server.gate.signed_head import read_signed_head
-from wall.chain import Chain, Head, row_hash
+from wall.chain import Chain, Head, head_of, row_hash
+from wall.meta import EGRESS_HEAD_AUDIENCE
 
 KEY = Ed25519PrivateKey.generate()
 
@@ -46,7 +52,7 @@ def server(data: Path) -> ToolServer:
 
 
 def witness_of(server: ToolServer, data: Path) -> Witness:
-    return Witness(HouseKey(KEY), server, data / "record.head", now=lambda: 1_800_000_000.0)
+    return Witness(HouseKey(KEY), head_of_tools(server), data / "record.head", now=lambda: 1_800_000_000.0)
 
 
 async def test_the_tool_server_reads_what_the_house_has_signed(server: ToolServer, data: Path) -> None:
@@ -104,3 +110,72 @@ async def test_a_tool_server_that_is_away_is_no_cut(server: ToolServer, data: Pa
     await witness.look()
     assert witness.problem == ""
     assert HouseKey(KEY).read_head(data / "record.head") == Head(1, server.chain.head.hash)
+
+
+# ── the record of the way out ──────────────────────────────────────────────────────────────────────
+
+
+def egress_witness(data: Path) -> Witness:
+    read = head_of_record(data / "egress.jsonl")
+    return Witness(HouseKey(KEY), read, data / "signed.head", EGRESS_HEAD_AUDIENCE, now=lambda: 1_800_000_000.0)
+
+
+def gone_out(data: Path, times: int) -> None:
+    with closing(Chain(data / "egress.jsonl")) as chain:
+        for number in range(times):
+            chain.append({"host": "weather.example", "number": number})
+
+
+async def test_ways_out_that_are_cut_with_their_head_rewritten_are_missed(data: Path) -> None:
+    witness = egress_witness(data)
+    await witness.look()
+    assert (witness.problem, (data / "signed.head").exists()) == ("", False), "nothing ever left"
+    gone_out(data, 3)
+    await witness.look()
+    lines = (data / "egress.jsonl").read_bytes().splitlines(keepends=True)
+    (data / "egress.jsonl").write_bytes(b"".join(lines[:1]))
+    head_of(data / "egress.jsonl").unlink()  # the next row makes another
+    gone_out(data, 5)
+    for each in (witness, egress_witness(data)):
+        await each.look()
+        assert each.problem == "row 3 is not the one that was signed"
+
+
+async def test_a_record_of_ways_out_that_is_gone_whole_is_missed(data: Path) -> None:
+    witness = egress_witness(data)
+    gone_out(data, 3)
+    await witness.look()
+    (data / "egress.jsonl").unlink()
+    await witness.look()
+    assert witness.problem == "row 3 is not the one that was signed"
+
+
+async def test_neither_signed_head_stands_for_the_other(data: Path, server: ToolServer) -> None:
+    gone_out(data, 1)
+    await egress_witness(data).look()
+    key = HouseKey(KEY)
+    assert key.read_head(data / "signed.head", EGRESS_HEAD_AUDIENCE) == Head(1, row_hash(data / "egress.jsonl", 1))
+    assert key.read_head(data / "signed.head") is None
+
+
+@pytest.mark.parametrize("anyio_backend", [virtual_time()])
+async def test_what_tools_change_is_signed_long_before_the_next_look(data: Path, anyio_backend: object) -> None:
+    changes, chain = Changes([]), Chain(data / "audit.jsonl")
+    looked_at = []
+
+    async def read(since: int) -> HeadReading:
+        await anyio.lowlevel.checkpoint()
+        looked_at.append(anyio.current_time())
+        return HeadReading(chain.head, row_hash(chain.file, since))
+
+    witness = Witness(HouseKey(KEY), read, data / "record.head")
+    async with anyio.create_task_group() as tasks:
+        tasks.start_soon(witness.watch, changes)
+        await anyio.sleep(0.5)
+        chain.append({"tool": "lists.add"})
+        changes.note("lists")
+        await anyio.sleep(0.3)
+        assert HouseKey(KEY).read_head(data / "record.head") == chain.head
+        tasks.cancel_scope.cancel()
+    assert looked_at[1] - looked_at[0] < LOOK_SECONDS / 2
+    chain.close()

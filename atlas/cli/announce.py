@@ -7,14 +7,12 @@ import os
 from collections.abc import Sequence
 
 import anyio
-import httpx2
 
 from atlas.cli import door
 from atlas.config import Config
 from atlas.config import load as load_config
 
 ANSWER_SECONDS = 30.0
-CONNECT_SECONDS = 5.0
 
 
 def main(arguments: Sequence[str]) -> int:
@@ -31,17 +29,16 @@ def main(arguments: Sequence[str]) -> int:
 
 async def work(config: Config, given: argparse.Namespace) -> int:
     """Do what was asked for. Raises `AtlasError` when the house is not there or says no."""
-    try:
-        async with door.client(config, timeout=httpx2.Timeout(ANSWER_SECONDS, connect=CONNECT_SECONDS)) as house:
-            if given.take_back:
-                answer = await house.delete(f"/v1/announcements/{given.take_back}")
-            else:
-                body = {"text": " ".join(given.text)} | ({"room": given.room} if given.room else {})
-                answer = await house.post("/v1/announcements", json=body)
-    except httpx2.ConnectError as nobody:
-        raise door.not_running(config) from nobody
+    async with door.opened(config, ANSWER_SECONDS) as house:
+        if given.take_back:
+            answer = await house.post("/api/history/undo", json={"receipt": given.take_back})
+        else:
+            body = {"text": " ".join(given.text)} | ({"room": given.room} if given.room else {})
+            answer = await house.post("/api/announcements", json=body)
     if answer.is_error:
         raise door.refused(answer.status_code, answer.content)
     result = answer.json()
-    print(door.printable(result["text"]) + (f"  [{result['id']}]" if result["id"] and not given.take_back else ""))
+    answered = result.get("ask", result)  # it may want a person's yes first
+    receipt = "" if given.take_back or "ask" in result else f"  [{result['receipt']['id']}]"
+    print(door.printable(answered["sentence"]) + receipt)
     return 0

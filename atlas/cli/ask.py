@@ -18,7 +18,6 @@ from atlas.config import Config
 from atlas.config import load as load_config
 from atlas.errors import AtlasError
 
-CONNECT_SECONDS = 5.0
 SILENT_SECONDS = 120.0  # a large model on a small machine thinks for this long before its first word
 
 
@@ -47,25 +46,17 @@ async def ask(config: Config, question: str, agent: str, room: str, as_json: boo
     }
     details: dict[str, Any] = {}
     text = ""
-    timeout = httpx2.Timeout(SILENT_SECONDS, connect=CONNECT_SECONDS)
-    try:
-        async with door.client(config, timeout=timeout) as house, aclosing(chunks(house, body)) as arriving:
-            async for chunk in arriving:
-                details["usage"] = chunk.get("usage") or details.get("usage")
-                for choice in chunk["choices"]:
-                    more = choice["delta"].get("atlas", {})
-                    words = choice["delta"].get("content") or ""
-                    if not more.get("aside"):  # "One moment." is no part of the reply
-                        details |= more
-                        text += words
-                    if not as_json:
-                        print(words, end="", flush=True)
-    except httpx2.ConnectError as nobody:
-        raise door.not_running(config) from nobody
-    except httpx2.TransportError as trouble:
-        raise AtlasError(
-            f"Atlas stopped in the middle of the answer ({type(trouble).__name__})", hint="see what its terminal says"
-        ) from trouble
+    async with door.opened(config, SILENT_SECONDS) as house, aclosing(chunks(house, body)) as arriving:
+        async for chunk in arriving:
+            details["usage"] = chunk.get("usage") or details.get("usage")
+            for choice in chunk["choices"]:
+                more = choice["delta"].get("atlas", {})
+                words = choice["delta"].get("content") or ""
+                if not more.get("aside"):  # "One moment." is no part of the reply
+                    details |= more
+                    text += words
+                if not as_json:
+                    print(words, end="", flush=True)
     if as_json:
         print(json.dumps({"question": question, "reply": text, **details}, ensure_ascii=False))
     else:

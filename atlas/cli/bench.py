@@ -1,4 +1,4 @@
-"""`atlas bench NAME`: measures this machine; each benchmark is a file of `bench/` with `async def measure(config)`.
+"""`atlas bench NAME`: measures this machine; a file of `atlas_bench/` with `async def measure(config)` each.
 
 One that has `options(parser)` is given what it was told as a second argument.
 """
@@ -31,11 +31,11 @@ def main(arguments: Sequence[str]) -> int:
     given, others = parser.parse_known_args(arguments)
     if given.name is None:
         for name in known:
-            print(f"atlas bench {name:10} {(import_module(f'bench.{name}').__doc__ or '').splitlines()[0]}")
+            print(f"atlas bench {name:10} {(import_module(f'atlas_bench.{name}').__doc__ or '').splitlines()[0]}")
         return 0
     if given.name not in known:
         raise ConfigError(f"there is no benchmark {given.name!r}", hint=f"there are {', '.join(known)}")
-    measured = import_module(f"bench.{given.name}")
+    measured = import_module(f"atlas_bench.{given.name}")
     options = getattr(measured, "options", None)
     if options:
         options(parser)
@@ -54,9 +54,11 @@ def main(arguments: Sequence[str]) -> int:
 
 def names() -> tuple[str, ...]:
     """Return the benchmarks there are."""
-    import bench
+    import atlas_bench
 
-    return tuple(module.name for module in pkgutil.iter_modules(bench.__path__) if not module.name.startswith("_"))
+    return tuple(
+        module.name for module in pkgutil.iter_modules(atlas_bench.__path__) if not module.name.startswith("_")
+    )
 
 
 def judged(name: str, figures: Mapping[str, float], targets: Mapping[str, float]) -> dict[str, Any]:

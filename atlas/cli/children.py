@@ -52,6 +52,8 @@ class Child:
         self._healthy = anyio.Event()
         self._hung = False  # the process that lives now, or lived last
         self._hopeless = ""  # why it could not even start once
+        self._life = anyio.CancelScope()
+        self._replaced = anyio.Event()
         self._last_lines: deque[str] = deque(maxlen=REMEMBERED_LINES)
 
     async def ready(self) -> None:
@@ -63,20 +65,37 @@ class Child:
                 hint="its last words: " + (" / ".join(self._last_lines) or "none"),
             )
 
-    async def _live(self) -> None:
-        """Run it, again and again, until cancelled; give up when it dies before it was ever healthy."""
+    async def replace(self, program: Program) -> None:
+        """End it and run another program in its place; return when that is healthy.
+
+        Raises `EngineError`, with its last words, if it dies before that; it may then be replaced again.
+        """
+        self.program, self._hopeless, self._healthy = program, "", anyio.Event()
+        self._last_lines.clear()
+        self._replaced.set()
+        self._life.cancel()
+        await self.ready()
+
+    async def live(self) -> None:
+        """Run it, again and again, until cancelled; stop when it dies before it was ever healthy, until replaced."""
         deaths = 0
         while True:
             born = anyio.current_time()
-            ending = await self._run_once()
+            self._replaced, ending = anyio.Event(), ""
+            with anyio.CancelScope() as self._life:
+                ending = await self._run_once()
+            if self._replaced.is_set():
+                continue
             if not self._healthy.is_set():
                 self._hopeless = ending
                 self._healthy.set()
-                return
+                await self._replaced.wait()
+                continue
             deaths = 1 if anyio.current_time() - born >= STEADY_SECONDS else deaths + 1
             wait = wait_before_restart(deaths)
             log.warning("%s %s; it starts again in %.2g s", self.program.name, ending, wait)
-            await anyio.sleep(wait)
+            with anyio.move_on_after(wait):
+                await self._replaced.wait()
 
     async def _run_once(self) -> str:
         """Run one process from start to end and say how it ended; cancelling ends it and its descendants."""
@@ -156,7 +175,7 @@ async def supervised(program: Program) -> AsyncIterator[Child]:
     """Keep `program` running inside the block. Returns at once: `await child.ready()` when it is needed."""
     child = Child(program)
     async with anyio.create_task_group() as tasks:
-        tasks.start_soon(child._live)
+        tasks.start_soon(child.live)
         try:
             yield child
         finally:

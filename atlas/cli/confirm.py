@@ -18,7 +18,6 @@ from atlas.config import load as load_config
 from atlas.errors import AtlasError
 
 ANSWER_SECONDS = 90.0  # what is said yes to is done before the answer comes
-CONNECT_SECONDS = 5.0
 
 
 def main(arguments: Sequence[str]) -> int:
@@ -37,25 +36,18 @@ def main(arguments: Sequence[str]) -> int:
 
 async def work(config: Config, given: argparse.Namespace) -> int:
     """Do what was asked for. Raises `AtlasError` when the house is not there or says no."""
-    try:
-        async with door.client(config, timeout=httpx2.Timeout(ANSWER_SECONDS, connect=CONNECT_SECONDS)) as house:
-            asks = (await _told(await house.get("/v1/asks")))["data"]
-            if given.json:
-                print(json.dumps({"asks": asks}, ensure_ascii=False))
-            elif given.list:
-                print("\n".join(map(_line, asks)) or "Nothing waits for a yes.")
-            elif given.yes or given.no:
-                chosen = _chosen(asks, given.yes or given.no)
-                print(await _answered(house, chosen, "yes" if given.yes else "no"))
-            else:
-                await _ask_for_each(house, asks)
-    except httpx2.ConnectError as nobody:
-        raise door.not_running(config) from nobody
-    except httpx2.TransportError as trouble:
-        raise AtlasError(
-            f"Atlas did not answer ({type(trouble).__name__}), so I can't tell whether it was done",
-            hint="see what its terminal says, then `atlas confirm --list`",
-        ) from trouble
+    doubt = ", so I can't tell whether it was done: see `atlas confirm --list`"
+    async with door.opened(config, ANSWER_SECONDS, doubt) as house:
+        asks = (await _told(await house.get("/api/asks")))["asks"]
+        if given.json:
+            print(json.dumps({"asks": asks}, ensure_ascii=False))
+        elif given.list:
+            print("\n".join(map(_line, asks)) or "Nothing waits for a yes.")
+        elif given.yes or given.no:
+            chosen = _chosen(asks, given.yes or given.no)
+            print(await _answered(house, chosen, "yes" if given.yes else "no"))
+        else:
+            await _ask_for_each(house, asks)
     return 0
 
 
@@ -83,11 +75,12 @@ async def _typed(question: str) -> str:
 
 async def _answered(house: httpx2.AsyncClient, ask: dict[str, Any], answer: str) -> str:
     body = {"answer": answer, "channel": "terminal"}
-    return str((await _told(await house.post(f"/v1/asks/{ask['id']}", json=body)))["text"])
+    reply = await _told(await house.post(f"/api/asks/{ask['id']}", json=body))
+    return str(reply["ask"]["sentence"] if "ask" in reply else reply["sentence"])  # asked anew, where it has changed
 
 
 async def _told(response: httpx2.Response) -> dict[str, Any]:
-    if response.status_code != httpx2.codes.OK:
+    if not response.is_success:
         raise door.refused(response.status_code, await response.aread())
     return dict(response.json())
 
@@ -102,6 +95,6 @@ def _chosen(asks: Sequence[dict[str, Any]], beginning: str) -> dict[str, Any]:
 
 def _line(ask: dict[str, Any]) -> str:
     """Return a question as a line: its id, the seconds it has left, who asks, and the question itself."""
-    who = ", ".join(filter(None, (ask["asked"]["person"], ask["asked"]["device"], ask["asked"]["room"])))
+    who = ", ".join(filter(None, (ask["person"], ask["device"], ask["room"])))
     by = f"{ask['agent']} for {who}" if who else ask["agent"]
     return f"{ask['id'][:8]}  {ask['seconds_left']:3.0f} s  {by}: {door.printable(ask['sentence'])}"

@@ -10,6 +10,7 @@ from contextlib import contextmanager
 from datetime import datetime
 from pathlib import Path
 from typing import Any, TextIO
+from zoneinfo import ZoneInfo
 
 import anyio
 import httpx2
@@ -21,7 +22,7 @@ from atlas.config import load as load_config
 from atlas.errors import AtlasError
 
 ANSWER_SECONDS = 120.0  # forgetting writes the whole memory anew
-CONNECT_SECONDS = 5.0
+NOT_FORGOTTEN = "what was done stays done, and in the tools' own record; so do notes, tasks, reminders and facts"
 
 
 def main(arguments: Sequence[str]) -> int:
@@ -59,26 +60,20 @@ async def work(config: Config, given: argparse.Namespace) -> int:
     """Do what was asked for. Raises `AtlasError` when the house is not there or says no."""
     named = {key: getattr(given, key) for key in ("agent", "person", "room", "device", "since", "until")}
     query = door.device() | {key: value for key, value in named.items() if value}
-    try:
-        async with door.client(config, timeout=httpx2.Timeout(ANSWER_SECONDS, connect=CONNECT_SECONDS)) as house:
-            match given.command:
-                case "search":
-                    return await _search(house, query | {"q": " ".join(given.words)}, given.limit)
-                case "export":
-                    return await _export(house, query | {"format": "markdown" if given.markdown else "jsonl"}, given)
-            return await _forget(house, query, given)
-    except httpx2.ConnectError as nobody:
-        raise door.not_running(config) from nobody
-    except httpx2.TransportError as trouble:
-        raise AtlasError(
-            f"Atlas stopped in the middle of its answer ({type(trouble).__name__})", hint="see what its terminal says"
-        ) from trouble
+    async with door.opened(config, ANSWER_SECONDS) as house:
+        match given.command:
+            case "search":
+                return await _search(house, query | {"q": " ".join(given.words)}, given.limit, config)
+            case "export":
+                return await _export(house, query | {"format": "markdown" if given.markdown else "jsonl"}, given)
+        return await _forget(house, query, given)
 
 
-async def _search(house: httpx2.AsyncClient, query: dict[str, str], limit: str | None) -> int:
-    result = (await _told(house, "GET", "/search", query | ({"limit": limit} if limit else {})))["data"]
+async def _search(house: httpx2.AsyncClient, query: dict[str, str], limit: str | None, config: Config) -> int:
+    zone = ZoneInfo(config.house.timezone) if config.house.timezone else None
+    result = (await _told(house, "GET", "/search", query | ({"limit": limit} if limit else {})))["matches"]
     for one in reversed(result):  # the newest stands last, above the next prompt
-        at, who = datetime.fromisoformat(one["at"]), "" if one["author"] == "user" else "  Atlas:"
+        at, who = datetime.fromtimestamp(one["at"], zone), "" if one["author"] == "user" else "  Atlas:"
         print(f"{at:%Y-%m-%d %H:%M}{who}  {door.printable(one['text'])}")
     if not result:
         print("Nothing was found.", file=sys.stderr)
@@ -86,7 +81,7 @@ async def _search(house: httpx2.AsyncClient, query: dict[str, str], limit: str |
 
 
 async def _export(house: httpx2.AsyncClient, query: dict[str, str], given: argparse.Namespace) -> int:
-    async with house.stream("GET", "/v1/conversations/export", params=query) as response:
+    async with house.stream("GET", "/api/conversations/export", params=query) as response:
         if response.status_code != httpx2.codes.OK:
             raise door.refused(response.status_code, await response.aread())
         with _out(given.output) as out:
@@ -106,9 +101,10 @@ async def _forget(house: httpx2.AsyncClient, query: dict[str, str], given: argpa
     elif given.minutes:
         query["last_seconds"] = str(60 * given.minutes)
     gone = await _told(house, "DELETE", "", query)
-    print(f"Forgotten: {gone['exchanges']} exchange{'s' * (gone['exchanges'] != 1)} with {gone['agent']}.")
+    whom = f" with {given.agent}" if given.agent else ""
+    print(f"Forgotten: {gone['exchanges']} exchange{'s' * (gone['exchanges'] != 1)}{whom}.")
     if gone["exchanges"]:
-        print(f"Not forgotten: {gone['not_forgotten']}.")
+        print(f"Not forgotten: {NOT_FORGOTTEN}.")
     if not (gone["bytes_gone"] and gone["model_forgot"]):
         print("Its last traces go as soon as what holds them (the model, or a program that reads the file) is free.")
     return 0 if gone["exchanges"] else 1
@@ -121,7 +117,7 @@ def _sure() -> bool:
 
 
 async def _told(house: httpx2.AsyncClient, method: str, path: str, query: dict[str, str]) -> dict[str, Any]:
-    response = await house.request(method, f"/v1/conversations{path}", params=query)
+    response = await house.request(method, f"/api/conversations{path}", params=query)
     if response.status_code != httpx2.codes.OK:
         raise door.refused(response.status_code, await response.aread())
     return dict(response.json())

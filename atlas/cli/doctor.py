@@ -9,28 +9,40 @@ import shutil
 import socket
 import sqlite3
 import sys
+import time
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 import httpx2
 
-from atlas.agents.house_sentences import FILE, read_sentences
+from atlas import own_words
+from atlas.agents.house_sentences import FILE, read_sentences, sentences_file
 from atlas.cli import door, memory
 from atlas.cli.lock import running_process
 from atlas.config import Config, SpeechConfig
 from atlas.config import load as load_config
 from atlas.errors import ConfigError
-from atlas.speech.voices import USUAL, speaks, voice_for
+from atlas.models.ears import ears_for
+from atlas.own_words import noted, own
+from atlas.speech.voices import USUAL, speaks, voices_for
+from atlas.store.backup import failed_backup, is_unfinished, last_backup
 from wall.chain import older_files, verify
+from wall.meta import EGRESS_HEAD_AUDIENCE
 
-_KEEP = "somebody or something changed it: keep a copy; to begin a new one, move it, its .head and record.head away"
-_REMOUNT = "look why (dmesg: a disk that fails is often made so), and mount it so that it can be written"
-_WRITABLE = "let its disk be written, and ask again"
+_KEEP = noted(
+    "somebody or something changed it: keep a copy; to begin a new one, move it, its .head and what is signed of it"
+    " (secrets/record.head or egress.head) away"
+)
+_REMOUNT = noted("look why (dmesg: a disk that fails is often made so), and mount it so that it can be written")
+_NO_BACKUP = noted("set folder in [backup], on another disk, and the house makes one every day (in the app: Settings)")
+_WRITABLE = noted("let its disk be written, and ask again")
 _DAMAGED = (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB)
 OLDEST_PYTHON = (3, 11)
 FREE_BYTES = 500_000_000  # below this, memory files and recordings will soon fail
 HEALTH_SECONDS = 10.0
+HEALTH = "/health"
+DAY_SECONDS, OLD_DAYS = 86_400, 30  # what is said and noted in a month is missed
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,6 +53,7 @@ class Finding:
     seen: str
     advice: str = ""
     grave: bool = True
+    log: str = ""  # a part's own words, in English
 
 
 def main(arguments: Sequence[str]) -> int:
@@ -48,17 +61,23 @@ def main(arguments: Sequence[str]) -> int:
     parser = argparse.ArgumentParser(prog="atlas doctor", description=__doc__)
     parser.add_argument("--memory", action="store_true", help="only print how much memory the running house takes")
     parser.add_argument("--json", action="store_true", help="print one object")
+    parser.add_argument("--language", default="en", choices=own_words.languages(), help="of what is seen and advised")
     given = parser.parse_args(arguments)
+    own_words.speaks(given.language)
     config = load_config(os.environ)
     if given.memory:
         return memory.show(config, as_json=given.json)
     findings = list(examine(config))
     if given.json:
-        rows = [{"what": f.what, "seen": f.seen, "advice": f.advice, "well": not f.advice} for f in findings]
+        rows = [
+            {"what": own(f.what), "seen": f.seen, "advice": f.advice, "log": f.log, "well": not f.advice}
+            for f in findings
+        ]
         print(json.dumps({"findings": rows, "well": not any(f.advice and f.grave for f in findings)}))
     else:
         for f in findings:
-            print(f"{'well ' if not f.advice else 'WRONG' if f.grave else 'note '}  {f.what:11} {f.seen}")
+            seen = f"{f.seen}: {f.log}" if f.log else f.seen
+            print(f"{'well ' if not f.advice else 'WRONG' if f.grave else 'note '}  {own(f.what):11} {seen}")
             if f.advice:
                 print(f"                   → {f.advice}")
     return 1 if any(f.advice and f.grave for f in findings) else 0
@@ -67,18 +86,20 @@ def main(arguments: Sequence[str]) -> int:
 def examine(config: Config) -> Iterator[Finding]:
     """Yield every finding, the most basic first."""
     yield _python()
-    yield Finding("settings", str(config.file) if config.file else "defaults, for there is no atlas.toml")
+    yield Finding("settings", str(config.file) if config.file else own("defaults, for there is no atlas.toml"))
     yield _data(config)
     yield _disk(config)
     yield from _models(config)
-    memories = sorted({agent.memory for agent in config.agents.values()} | {"devices.db"})
+    memories = sorted({agent.memory for agent in config.agents.values()} | {"devices.db", "voices.db"})
     for file in [*(config.data / name for name in memories), config.tools_data / "tools.db"]:
         if file.exists():
             yield _file(file)
     yield from _records(config)
     yield _egress(config)
+    yield _backup(config)
     if config.gateway.https_host:
         yield _certificates(config)
+    yield from _rooms(config)
     running = running_process(config)
     yield _port(config, running)
     if running is None:
@@ -90,21 +111,42 @@ def examine(config: Config) -> Iterator[Finding]:
 
 def _python() -> Finding:
     version = ".".join(map(str, sys.version_info[:3]))
-    advice = "" if sys.version_info >= OLDEST_PYTHON else "install Python 3.11 or newer, and run ./up again"
-    return Finding("python", f"{version} at {sys.executable}", advice)
+    advice = "" if sys.version_info >= OLDEST_PYTHON else own("install Python 3.11 or newer, and run ./up again")
+    return Finding("python", own("{version} at {program}").format(version=version, program=sys.executable), advice)
 
 
 def _data(config: Config) -> Finding:
     folder = config.data
     if not folder.exists():
-        return Finding("data", f"{folder} is not there yet", "run ./up, which makes it", grave=False)
+        return Finding(
+            "data", own("{folder} is not there yet").format(folder=folder), own("run ./up, which makes it"), grave=False
+        )
     if _is_read_only(folder):
-        return Finding("data", f"{folder} lies on a disk that is read-only", _REMOUNT)
+        return Finding("data", own("{folder} lies on a disk that is read-only").format(folder=folder), own(_REMOUNT))
     if not os.access(folder, os.R_OK | os.W_OK | os.X_OK):
-        return Finding("data", f"{folder} cannot be written", f"sudo chown -R $USER {folder}, or set ATLAS_DATA")
+        return Finding(
+            "data",
+            own("{folder} cannot be written").format(folder=folder),
+            own("sudo chown -R $USER {folder}, or set ATLAS_DATA").format(folder=folder),
+        )
     if folder.stat().st_mode & 0o077:
-        return Finding("data", f"{folder} can be read by others", f"chmod 700 {folder}", grave=False)
+        return Finding(
+            "data", own("{folder} can be read by others").format(folder=folder), f"chmod 700 {folder}", grave=False
+        )
     return Finding("data", str(folder))
+
+
+def _rooms(config: Config) -> Iterator[Finding]:
+    """Yield what keeps devices that the house calls from being rooms of it."""
+    devices = config.esphome_devices
+    if devices and not config.esphome.host:
+        advice = own("set host in [esphome] to this machine's address in their network, and restart")
+        seen = own("ESPHome's devices have nowhere to fetch what they are to say")
+        yield Finding("rooms", seen, advice, grave=False)
+    for one in devices:
+        if one.key_file and not os.access(one.key_file, os.R_OK):
+            advice = own("write the api encryption key of {device} into it").format(device=one.device)
+            yield Finding("rooms", own("{file} cannot be read").format(file=one.key_file), advice, grave=False)
 
 
 def _is_read_only(folder: Path) -> bool:
@@ -118,42 +160,48 @@ def _is_full(folder: Path) -> bool:
 def _disk(config: Config) -> Finding:
     there = next(folder for folder in (config.data, *config.data.parents) if folder.exists())
     free = shutil.disk_usage(there).free
-    advice = "" if free >= FREE_BYTES else f"free some space on the disk of {there}"
-    return Finding("disk", f"{free / 1e9:.1f} GB free", advice)
+    advice = "" if free >= FREE_BYTES else own("free some space on the disk of {folder}").format(folder=there)
+    return Finding("disk", own("{free} GB free").format(free=f"{free / 1e9:.1f}"), advice)
 
 
 def _models(config: Config) -> Iterator[Finding]:
     from atlas.cli.models import CATALOGUE
     from atlas.models import catalogue
 
-    speech = voice_for(config.speech)
-    yield from _voice(config, speech)
-    piper = {speech.voice} if speech.tts == "piper" else set()
-    wanted = {config.speech.stt_model, *piper} | {m.model for m in config.llm.values() if not m.url}
+    speech, voices = ears_for(config.speech), voices_for(config.speech)
+    for language, voice in voices.items():
+        yield from _voice(config, language, voice)
+    piper = {voice.voice for voice in voices.values() if voice.tts == "piper"}
+    wanted = {speech.stt_model, *piper, *filter(None, [speech.second_pass_model])} | {
+        m.model for m in config.llm.values() if not m.url
+    }
     wanted |= {m.embedder for m in config.llm.values() if m.embedder and not m.url}
     known = {model.name: model for model in catalogue.load(CATALOGUE)}
     for name in sorted(wanted):
         folder = config.models.folder / name
         if not folder.is_dir():
-            yield Finding("model", f"{name} is not at {folder}", "run `atlas models fetch`, or ./up")
+            missing = own("{name} is not at {folder}").format(name=name, folder=folder)
+            yield Finding("model", missing, own("run `atlas models fetch`, or ./up"))
         elif name not in known:
-            yield Finding("model", f"{name} is there; it is not in the catalogue, so nothing tells if it is whole")
+            unknown = own("{name} is there; it is not in the catalogue, so nothing tells if it is whole")
+            yield Finding("model", unknown.format(name=name))
         elif faults := known[name].faults(config.models.folder):
-            yield Finding("model", f"{name}: {'; '.join(faults)}", "run `atlas models fetch`")
+            yield Finding("model", f"{name}: {'; '.join(faults)}", own("run `atlas models fetch`"))
         else:
-            yield Finding("model", f"{name} is whole")
+            yield Finding("model", own("{name} is whole").format(name=name))
 
 
-def _voice(config: Config, speech: SpeechConfig) -> Iterator[Finding]:
-    """Tell who speaks where the usual voice is of another language than the house."""
-    language = config.house.language
+def _voice(config: Config, language: str, speech: SpeechConfig) -> Iterator[Finding]:
+    """Tell who speaks a language where the usual voice is of another."""
     if config.speech.voice != USUAL or config.speech.tts != "piper" or speaks(USUAL, language):
         return
     if speech.tts == "espeak":
-        yield Finding("voice", f"espeak-ng speaks {language!r}: no voice for Piper in that language is here")
-    elif speech == config.speech:
-        advice = f"fetch a voice that speaks {language!r} (`atlas models`), or install espeak-ng"
-        yield Finding("voice", f"the usual voice speaks no {language!r}", advice)
+        seen = own("espeak-ng speaks {language}: no voice for Piper in that language is here")
+        yield Finding("voice", seen.format(language=language))
+    elif speech.voice == USUAL:
+        advice = own("fetch a voice that speaks {language} (`atlas models`), or install espeak-ng")
+        seen = own("the usual voice speaks no {language}")
+        yield Finding("voice", seen.format(language=language), advice.format(language=language))
 
 
 def _file(file: Path) -> Finding:
@@ -169,75 +217,116 @@ def _file(file: Path) -> Finding:
     except sqlite3.DatabaseError as trouble:
         verdict = str(trouble)
         if trouble.sqlite_errorcode & 0xFF not in _DAMAGED:
-            return Finding("memory", f"{file.name} cannot be looked at: {verdict}", _WRITABLE)
+            seen = own("{name} cannot be looked at: {verdict}").format(name=file.name, verdict=verdict)
+            return Finding("memory", seen, own(_WRITABLE))
     if verdict != "ok" and unwritable:
-        return Finding("memory", f"{file.name} cannot be judged while nothing can be written: {verdict}", _WRITABLE)
-    advice = "" if verdict == "ok" else f"stop Atlas, then put back a copy, or start anew: mv {file} {file}.damaged"
-    return Finding("memory", f"{file.name} {'is whole' if verdict == 'ok' else f'is damaged: {verdict}'}", advice)
+        seen = own("{name} cannot be judged while nothing can be written: {verdict}")
+        return Finding("memory", seen.format(name=file.name, verdict=verdict), own(_WRITABLE))
+    if verdict == "ok":
+        return Finding("memory", own("{name} is whole").format(name=file.name))
+    advice = own("stop Atlas, then put back a copy, or start anew: mv {file} {file}.damaged").format(file=file)
+    return Finding("memory", own("{name} is damaged: {verdict}").format(name=file.name, verdict=verdict), advice)
 
 
 def _records(config: Config) -> Iterator[Finding]:
     """Look whether the records of calls and of ways out are as they were written, to their last row."""
-    from atlas.assent import HouseKey, read_house_key
+    from atlas.confirmations import HouseKey, read_house_key
 
-    signed = (
-        HouseKey(read_house_key(config.house_key)).read_head(config.record_head) if config.house_key.exists() else None
-    )
-    for file, head in ((config.tools_data / "audit.jsonl", signed), (config.data / "egress.jsonl", None)):
+    key = HouseKey(read_house_key(config.house_key)) if config.house_key.exists() else None
+    heads = [
+        (config.tools_data / "audit.jsonl", key.read_head(config.record_head) if key else None),
+        (config.egress_record, key.read_head(config.egress_head, EGRESS_HEAD_AUDIENCE) if key else None),
+    ]
+    for file, head in heads:
         if not file.exists() and not head and not older_files(file):
             continue
         try:
             verdict = verify(file, head)
         except OSError as trouble:
-            yield Finding("record", f"{file} cannot be read: {trouble.strerror}", "rows may have been taken away")
+            seen = own("{file} cannot be read: {trouble}").format(file=file, trouble=trouble.strerror)
+            yield Finding("record", seen, own("rows may have been taken away"))
             continue
-        seen = f"{file.name} has {verdict.rows} rows, {'; '.join(verdict.problems) or 'all as they were written'}"
-        yield Finding("record", seen, _KEEP if verdict.problems else "")
+        if not verdict.problems:
+            seen = own("{name} has {rows} rows, all as they were written")
+            yield Finding("record", seen.format(name=file.name, rows=verdict.rows))
+            continue
+        seen = own("{name} has {rows} rows, {problems}")
+        problems = "; ".join(verdict.problems)
+        yield Finding("record", seen.format(name=file.name, rows=verdict.rows, problems=problems), own(_KEEP))
 
 
 def _port(config: Config, running: int | None) -> Finding:
     """Say whether Atlas runs, or else whether another program has its port."""
     if running is not None:
-        return Finding("atlas", f"runs as process {running}")
+        return Finding("atlas", own("runs as process {running}").format(running=running))
     where = config.gateway.host, config.gateway.port
     try:
         socket.create_connection(where, timeout=1).close()
     except OSError:
-        return Finding("atlas", "does not run", "start it with ./up", grave=False)
-    return Finding(
-        "port", f"{where[0]}:{where[1]} belongs to another program", "stop it, or choose another [gateway] port"
-    )
+        return Finding("atlas", own("does not run"), own("start it with ./up"), grave=False)
+    seen = own("{address} belongs to another program").format(address=f"{where[0]}:{where[1]}")
+    return Finding("port", seen, own("stop it, or choose another [gateway] port"))
 
 
 def _parts(config: Config) -> Iterator[Finding]:
     """Ask the running house how its parts are."""
     try:
-        response = httpx2.get(f"{door.address(config)}/health", timeout=HEALTH_SECONDS, trust_env=False)
+        headers = {"accept-language": own_words.language()}
+        address = f"{door.address(config)}{HEALTH}"
+        response = httpx2.get(address, timeout=HEALTH_SECONDS, trust_env=False, headers=headers)
         details = response.json()
     except (httpx2.TransportError, ValueError):
-        yield Finding(
-            "health", f"{door.address(config)} does not answer", "is it still warming up? Else start it again"
-        )
+        seen = own("{address} does not answer").format(address=door.address(config))
+        yield Finding("health", seen, own("is it still warming up? Else start it again"))
         return
     well = details.get("status") == "ok"
-    yield Finding("health", str(details.get("status")), "" if well else "look at the parts below, and at Atlas's log")
+    yield Finding(
+        "health", own(str(details.get("status"))), "" if well else own("look at the parts below, and at Atlas's log")
+    )
     for part, state in details.get("parts", {}).items():
-        fine = state.get("ok", False)
-        yield Finding(part, state.get("what", ""), "" if fine else state.get("hint") or "it should be back in a moment")
+        if state.get("ok", False):
+            yield Finding(part, state.get("what", ""))
+            continue
+        advice = state.get("hint") or own("it should be back in a moment")
+        yield Finding(part, own("does not answer as it should"), advice, log=state.get("what", ""))
 
 
 def _sentences(config: Config) -> Finding:
     """Look at the house's own sentences; the running house says more of them, for it knows the tools."""
     try:
-        count = len(read_sentences(config.data / FILE, config.house.language).examples)
+        files = {code: config.data / sentences_file(code, config.house.spoken) for code in config.house.spoken}
+        count = sum(len(read_sentences(file, code).examples) for code, file in files.items())
     except ConfigError as trouble:
         return Finding("sentences", str(trouble), trouble.hint, grave=False)
-    return Finding("sentences", f"{count} intents in {FILE}" if count else f"no {FILE}")
+    seen = own("{count} intents in {file}") if count else own("no {file}")
+    return Finding("sentences", seen.format(count=count, file=FILE))
 
 
 def _egress(config: Config) -> Finding:
     allowed = config.egress.allow
-    return Finding("way out", f"only to {', '.join(allowed)}" if allowed else "none: nothing leaves the house")
+    seen = own("only to {places}") if allowed else own("none: nothing leaves the house")
+    return Finding("way out", seen.format(places=", ".join(allowed)))
+
+
+def _backup(config: Config) -> Finding:
+    """Look when the last backup was made, and whether a restore was cut off. A backup need not be within reach."""
+    if is_unfinished(config.data):
+        again = own("run the same `atlas backup restore` again")
+        return Finding("backup", own("a restore into {folder} was cut off").format(folder=config.data), again)
+    if failed := failed_backup(config.data):
+        when = time.strftime("%Y-%m-%d %H:%M", time.localtime(failed.at))
+        again = own("put that right; it is tried again every hour, and at once by `atlas backup create`")
+        seen = own("the day's backup failed at {when}: {why}").format(when=when, why=" ".join(failed.why.split()))
+        return Finding("backup", seen, again, grave=False)
+    last = last_backup(config.data)
+    if last is None:
+        return Finding("backup", own("none was ever made"), own(_NO_BACKUP), grave=False)
+    days = max(0, int((time.time() - last.at) // DAY_SECONDS))
+    made = time.strftime("%Y-%m-%d %H:%M", time.localtime(last.at))
+    advice = own("make another: `atlas backup create DIR`") if days > OLD_DAYS else ""
+    seen = own("{made}, {days} days ago: {file}, secrets: {secrets}")
+    seen = seen.format(made=made, days=days, file=last.file, secrets=own(last.secrets))
+    return Finding("backup", seen, advice, grave=False)
 
 
 def _certificates(config: Config) -> Finding:
@@ -247,17 +336,18 @@ def _certificates(config: Config) -> Finding:
     from cryptography import x509
     from cryptography.hazmat.primitives.hashes import SHA256
 
-    renew = "start Atlas: it makes and renews certificates while it runs"
+    renew = own("start Atlas: it makes and renews certificates while it runs")
     try:
         authority, leaf = (
             x509.load_pem_x509_certificates((config.certificates / name).read_bytes())[0]
             for name in ("ca.pem", "leaf.pem")
         )
     except (OSError, ValueError) as trouble:
-        return Finding("https", f"there is no certificate: {trouble}", renew)
+        return Finding("https", own("there is no certificate: {trouble}").format(trouble=trouble), renew)
     ends = min(authority.not_valid_after_utc, leaf.not_valid_after_utc)
     digest = authority.fingerprint(SHA256()).hex(":").upper()
-    seen = f"certificate until {ends:%Y-%m-%d}; the authority's SHA-256 is {digest}"
+    seen = own("certificate until {ends}; the authority's SHA-256 is {digest}")
+    seen = seen.format(ends=f"{ends:%Y-%m-%d}", digest=digest)
     return Finding("https", seen, "" if datetime.now(UTC) < ends else renew)
 
 
@@ -268,21 +358,22 @@ def _walls(config: Config) -> Iterator[Finding]:
         try:
             details = _tried(config, listening.getsockname()[1])
         except (httpx2.HTTPError, ValueError, OSError):
-            yield Finding(
-                "walls", "the tool server could not be asked", "is it still warming up? Else start Atlas again"
-            )
+            advice = own("is it still warming up? Else start Atlas again")
+            yield Finding("walls", own("the tool server could not be asked"), advice)
             return
         reached = _knocked(listening)
     standing = ", ".join(f"{wall}: {what}" for wall, what in details["walls"].items())
-    yield Finding("walls", f"around the tools stand {standing}", _missing(details["walls"]), grave=False)
+    seen = own("around the tools stand {standing}").format(standing=standing)
+    yield Finding("walls", seen, _missing(details["walls"]), grave=False)
     stopped = {
         "tcp": "" if reached else details["stopped"]["tcp"],
         **{k: v for k, v in details["stopped"].items() if k != "tcp"},
     }
-    tries = {"tcp": "a connection", "udp": "a packet", "names": "a name server", "file": "/etc/passwd"}
+    tries = {"tcp": own("a connection"), "udp": own("a packet"), "names": own("a name server"), "file": "/etc/passwd"}
     for way, wall in stopped.items():
-        seen = f"the tools tried {tries.get(way, 'a program')}: {wall or 'nothing stopped them'}"
-        yield Finding("proof", seen, "" if wall else "the tools are not walled in; see the advice on walls above")
+        seen = own("the tools tried {what}, and were refused it") if wall else own("the tools tried {what}, and got it")
+        advice = "" if wall else own("the tools are not walled in; see the advice on walls above")
+        yield Finding("proof", seen.format(what=tries.get(way, own("a program"))), advice, log=wall)
 
 
 def _tried(config: Config, port: int) -> dict[str, dict[str, str]]:
@@ -305,4 +396,4 @@ def _knocked(listening: socket.socket) -> bool:
 def _missing(walls: dict[str, str]) -> str:
     if "none" not in walls.values():
         return ""
-    return "allow user namespaces and seccomp here, or take a kernel with Landlock (6.7 or newer)"
+    return own("allow user namespaces and seccomp here, or take a kernel with Landlock (6.7 or newer)")

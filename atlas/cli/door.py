@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Mapping
+from collections.abc import AsyncIterator, Mapping
+from contextlib import asynccontextmanager
 from typing import Any
 
 import httpx2
@@ -14,6 +15,7 @@ from atlas.config import Config
 from atlas.errors import AtlasError, ConfigError
 
 NO_TOKEN_STATUS = 401
+CONNECT_SECONDS = 5.0
 TERMINAL = "terminal"  # the device that the owner's terminal says it is
 
 
@@ -42,11 +44,15 @@ def not_running(config: Config) -> ConfigError:
 
 def refused(status: int, body: bytes) -> AtlasError:
     """Return what the house said no to, in its own words."""
+    hint = ""
     try:
-        text = str(json.loads(body)["error"]["message"])
-    except (ValueError, KeyError, TypeError):
+        error = json.loads(body)["error"]
+        text = str(error.get("sentence") or error["message"])  # of the house's own API, and of OpenAI's formats
+        hint = str(error.get("hint", ""))
+    except (ValueError, KeyError, TypeError, AttributeError):
         text = body[:200].decode("utf-8", "replace") or f"status {status}"
-    hint = "the token is in $ATLAS_TOKEN or in the data directory's secrets" if status == NO_TOKEN_STATUS else ""
+    if status == NO_TOKEN_STATUS:
+        hint = "the token is in $ATLAS_TOKEN or in the data directory's secrets"
     return AtlasError(text, hint=hint)
 
 
@@ -54,6 +60,20 @@ def client(config: Config, **options: Any) -> httpx2.AsyncClient:
     """Return an HTTP client for the house, which speaks plain HTTP on this very machine: no proxy, no certificates."""
     headers = {"authorization": f"Bearer {token(config)}"}
     return httpx2.AsyncClient(base_url=address(config), headers=headers, trust_env=False, verify=False, **options)
+
+
+@asynccontextmanager
+async def opened(config: Config, answer_seconds: float, doubt: str = "") -> AsyncIterator[httpx2.AsyncClient]:
+    """Have a client of the running house inside the block. Raises `AtlasError` when that is not there or goes away."""
+    try:
+        async with client(config, timeout=httpx2.Timeout(answer_seconds, connect=CONNECT_SECONDS)) as house:
+            yield house
+    except httpx2.ConnectError as nobody:
+        raise not_running(config) from nobody
+    except httpx2.TransportError as trouble:
+        raise AtlasError(
+            f"Atlas gave no whole answer ({type(trouble).__name__}){doubt}", hint="see what its terminal says"
+        ) from trouble
 
 
 def printable(text: str) -> str:

@@ -17,17 +17,27 @@ from typing import Any
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat, PublicFormat
 
-from atlas.assent import read_house_key
 from atlas.config import Config
+from atlas.confirmations import read_house_key
 from atlas.errors import ConfigError
-from atlas.store.devices import DeviceStore
+from atlas.store.devices import TERMINAL, DeviceStore
 from wall.disk import disk_sentence
+from wall.files import write_whole
+from wall.roles import NOBODY
 
 START_BYTES = 256 * 1024  # of settings, databases and logs; a disk with less is as good as full
-OWNER = "owner"  # the device that the terminal is
 SATELLITE = "this machine"  # the name of its device, where it is a room
 # What the house itself does: ring, say who was heard, bring people's answers, and sign how far the record goes.
-HOUSE_TOOLS = ("*.due", "*.announced", "reminders.heard", "asks.*", "record.*", "rules.*")
+HOUSE_TOOLS = (
+    "*.due",
+    "*.announced",
+    "reminders.heard",
+    "asks.*",
+    "record.*",
+    "rules.*",
+    "settings.*",
+    "home.connected",
+)
 
 
 def prepare_folders(config: Config) -> None:
@@ -74,7 +84,7 @@ def introduce_agents(config: Config) -> Path:
                 "tools": agent.tools,
                 "roots": (config.agent_folder(name),),
                 "roles": agent.roles,
-                "private": "guest" not in agent.roles,
+                "private": NOBODY not in agent.roles,
             }
             for name, agent in config.agents.items()
         },
@@ -84,7 +94,7 @@ def introduce_agents(config: Config) -> Path:
                 "roots": (config.agent_folder(client.agent),),
                 "roles": (client.acts_as,),
                 "acts_as": client.acts_as,
-                "private": "guest" not in config.agents[client.agent].roles,
+                "private": NOBODY not in config.agents[client.agent].roles,
             }
             for name, client in config.mcp.items()
         },
@@ -158,8 +168,8 @@ async def owners_token(config: Config, devices: DeviceStore) -> tuple[str, bool]
     """Return the terminal's token, and whether it is new."""
     if config.owner_token.exists():
         return read_secret(config.owner_token), False
-    await devices.revoke(OWNER)  # its file is lost, so nobody has that token any more
-    token = await devices.create(OWNER, "owner")
+    await devices.revoke(TERMINAL)  # its file is lost, so nobody has that token any more
+    token = await devices.create(TERMINAL, "owner")
     write_secret(config.owner_token, token)
     return token, True
 
@@ -170,7 +180,7 @@ async def satellite_token(config: Config, devices: DeviceStore) -> None:
     if SATELLITE not in here or not config.satellite_token.exists():
         await devices.revoke(SATELLITE)
         write_secret(config.satellite_token, await devices.create(SATELLITE, "satellite", room=config.satellite.room))
-    await devices.move(SATELLITE, config.satellite.room)
+    await devices.change(SATELLITE, room=config.satellite.room)
 
 
 def write_secret(file: Path, text: str, *, once: bool = False) -> None:
@@ -178,19 +188,7 @@ def write_secret(file: Path, text: str, *, once: bool = False) -> None:
 
     Parts of the house that systemd starts side by side make the same files: of two new keys the first stays.
     """
-    handle, draft = tempfile.mkstemp(prefix=f".{file.name}.", dir=file.parent)  # mkstemp lets only its owner read it
-    try:
-        with os.fdopen(handle, "w", encoding="utf-8") as out:
-            out.write(text + "\n")
-            out.flush()
-            os.fsync(out.fileno())
-        if once:
-            with suppress(FileExistsError):
-                os.link(draft, file)
-        else:
-            Path(draft).replace(file)
-    finally:
-        Path(draft).unlink(missing_ok=True)
+    write_whole(file, (text + "\n").encode(), replace=not once)
 
 
 def read_secret(file: Path) -> str:

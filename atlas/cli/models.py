@@ -5,31 +5,33 @@ from __future__ import annotations
 import argparse
 import os
 import sys
+import time
 from collections.abc import Sequence
 from difflib import get_close_matches
 from pathlib import Path
-from typing import Any
 
 import anyio
-import tomlkit
-from tomlkit.container import Container
-from tomlkit.items import AbstractTable, Table, Whitespace
 
+from atlas.audio import silence
 from atlas.cli.numbers import count
 from atlas.config import OWN_FILE, Config
 from atlas.config import load as load_config
 from atlas.errors import ConfigError, EngineError
 from atlas.models import catalogue, fetch, machine
 from atlas.models.catalogue import Model
-from atlas.models.fit import GIB, Fit, MemoryPlace, Shape, fit, longest_context, shape_of
+from atlas.models.choice import chosen
+from atlas.models.ears import UNUSED, WEIGHTS, ears_here
+from atlas.models.fit import GIB, Fit, Shape, fit, longest_context, shape_of
 from atlas.models.gguf import read_model
 from atlas.models.pull import HUB, Puller, PullProgress, client
 from atlas.shipped import INSTALLED, shipped
+from atlas.store.settings_file import changed
+from wall.files import write_whole
 
 CATALOGUE = shipped("models/catalogue.toml")
 CONTEXTS = (4_096, 8_192, 32_768)  # tokens: a chat, a long one, a document
 BAR = 24  # characters
-SETTING_OF = {"stt": "stt_model", "tts": "voice"}  # of [speech]
+COMMAND_SECONDS, TIMED = 3.0, 4
 
 
 def main(arguments: Sequence[str]) -> int:
@@ -37,7 +39,7 @@ def main(arguments: Sequence[str]) -> int:
     parser = argparse.ArgumentParser(prog="atlas models", description=__doc__)
     verbs = parser.add_subparsers(dest="verb", required=True)
     listed = verbs.add_parser("list", help="every model of the catalogue")
-    listed.add_argument("--role", choices=("llm", "stt", "tts", "wake", "embedding", "understanding"))
+    listed.add_argument("--role", choices=("llm", "stt", "tts", "wake", "embedding", "understanding", "voices"))
     verbs.add_parser("fetch", help="the default models, and those of packages that atlas.toml names")
     pulled = verbs.add_parser("pull", help="one model, from where its maker publishes it; run again to go on")
     pulled.add_argument("name")
@@ -47,7 +49,9 @@ def main(arguments: Sequence[str]) -> int:
     checked = verbs.add_parser("verify", help="read every file on disk and compare its hash")
     checked.add_argument("name", nargs="?")
     fitted = verbs.add_parser("fit", help="what a model needs, and what this machine has")
-    fitted.add_argument("name", help="of the catalogue, or a path to a GGUF file")
+    fitted.add_argument(
+        "name", help="of the catalogue, a path to a GGUF file, or `ears`: which recognisers this house uses"
+    )
     fitted.add_argument("--sequences", type=count, default=1, help="conversations side by side")
     used = verbs.add_parser("use", help="write it into atlas.toml")
     used.add_argument("name")
@@ -67,6 +71,8 @@ def main(arguments: Sequence[str]) -> int:
         case "verify":
             only = models if given.name is None else [named(given.name, models)]
             return verification(only, config.models.folder, every=given.name is not None)
+        case "fit" if given.name == "ears":
+            return ears(config, models)
         case "fit":
             return fitting(given.name, models, config.models.folder, given.sequences)
         case "use":
@@ -185,6 +191,40 @@ def fitting(name: str, models: Sequence[Model], folder: Path, sequences: int) ->
     return 0 if fits[0][1].fits else 1
 
 
+def ears(config: Config, models: Sequence[Model]) -> int:
+    """Print what each recogniser that can be had is good for here, and why; what is used is timed."""
+    sizes = {
+        model.name: file.bytes
+        for model in models
+        if model.role == "stt"
+        for file in model.files
+        if file.name == WEIGHTS
+    }
+    print(f"{'recogniser':24} {'memory':>9}  {'a command':>11}  use")
+    for one in ears_here(config.speech, sizes):
+        here = (config.models.folder / one.name / WEIGHTS).is_file()
+        seconds = (
+            f"{_timed_hearing(config, one.name):.2f} s" if here and one.use != UNUSED else f"about {one.seconds:.1f} s"
+        )
+        absent = "" if here or one.use == UNUSED else f"; bring it by `atlas models pull {one.name}`"
+        print(f"{one.name:24} {one.memory_bytes / GIB:5.2f} GiB  {seconds:>11}  {one.use}: {one.why}{absent}")
+    return 0
+
+
+def _timed_hearing(config: Config, name: str) -> float:
+    """Return how many seconds a recogniser takes for a command; the best of a few."""
+    from atlas.speech.stt_faster_whisper import Whisper  # half a second that no other verb needs
+
+    whisper = Whisper(config.models.folder / name, config.speech.threads, config.speech.languages)
+    sound = silence(COMMAND_SECONDS)
+    seconds = []
+    for _ in range(TIMED):
+        began = time.perf_counter()
+        whisper.readings(whisper.encode(sound), sound.seconds, config.speech.languages[0])
+        seconds.append(time.perf_counter() - began)
+    return min(seconds)
+
+
 def shape_of_named(name: str, models: Sequence[Model], folder: Path) -> Shape:
     """Return the shape of a GGUF file, or of a model on disk. Raises `ConfigError` or `EngineError`."""
     path = Path(name)
@@ -226,85 +266,11 @@ def _row(shape: Shape, context: int, matching_fit: Fit) -> str:
 
 def use(model: Model, agent: str, config: Config) -> None:
     """Write a model that is on disk into atlas.toml, comments kept. Raises `ConfigError`."""
-    if faults := model.faults(config.models.folder):
-        raise ConfigError(f"{faults[0]}", hint=f"`atlas models pull {model.name}` first")
+    choice = chosen(model, agent, config)
     file = config.file or Path("atlas.toml")
-    table = tomlkit.parse(file.read_text(encoding="utf-8") if file.exists() else "")
+    before = file.read_text(encoding="utf-8") if file.exists() else ""
     if INSTALLED and file == OWN_FILE:  # it belongs to the package, and is another's after the next upgrade
         file = config.data / "atlas.toml"
-    if model.role == "llm":
-        if agent not in config.agents:
-            raise ConfigError(f"no agent is called {agent!r}", hint=f"there are {', '.join(config.agents)}")
-        placed = fit(shape_of(read_model(gguf_of(model, config.models.folder))), *_here(), _config_context(model))
-        written = {"kind": "embedded", "model": model.name, "tools": model.tools, "answers": model.answers}
-        written |= {"most_tools": model.most_tools} if model.tools else {}
-        written |= {"context": _config_context(model), "gpu_layers": placed.layers_on_gpu}
-        _write(table, "llm", model.name, **written)
-        _write(table, "agents", agent, llm=model.name)
-        text = f"the {agent} agent thinks with {model.name}. {placed.advice}"
-    elif model.role in SETTING_OF:
-        _write(table, "speech", **{SETTING_OF[model.role]: model.name})
-        text = f"the house uses {model.name} as its {'ears' if model.role == 'stt' else 'voice'}."
-    else:
-        raise ConfigError(
-            f"{model.name} is not chosen in atlas.toml", hint="models of the other roles are found by name"
-        )
-    draft = file.with_name(f".{file.name}.draft")
-    draft.write_text(tomlkit.dumps(table), encoding="utf-8")
-    draft.replace(file)
-    tell(f"{file.name}: {text} Restart Atlas for it.")
-
-
-def _config_context(model: Model) -> int:
-    """Return the context to begin with: what the prompt of an agent and a talk need, no more than the model knows."""
-    return model.context or CONTEXTS[1]
-
-
-def _here() -> tuple[list[MemoryPlace], MemoryPlace]:
-    return machine.gpus(), machine.ram(measured=False)
-
-
-def _write(table: tomlkit.TOMLDocument, *names: str, **settings: Any) -> None:
-    """Write settings into a section, before the comment on what follows it; a new section follows those of its kind."""
-    before: Any = table
-    for name in names:
-        known = (item for key, item in _body(before) if key is not None and key.key == name)
-        before = next(known, before)
-    comment = _comment_on_next(before) if isinstance(before, Table) else []
-    section = _table(table, *names)
-    section.update(settings)
-    if comment and not isinstance(_body(section)[-1][1], Whitespace):
-        section.add(tomlkit.nl())
-    _body(section).extend(comment)
-
-
-def _comment_on_next(section: Any) -> list[Any]:
-    """Take from the end of a section what stands below its first empty line there."""
-    body = _body(section)
-    if body and isinstance(body[-1][1], Table):
-        return _comment_on_next(body[-1][1])
-    begin = len(body)
-    while begin and body[begin - 1][0] is None:
-        begin -= 1
-    empty = (at for at in range(begin, len(body)) if isinstance(body[at][1], Whitespace))
-    begin = next(empty, len(body)) + 1
-    comment = body[begin:]
-    del body[begin:]
-    return comment
-
-
-def _body(section: Any) -> list[Any]:
-    """Return the lines of a section as tomlkit keeps them: key and item, and no key for comments and empty lines."""
-    container: Container = section if isinstance(section, Container) else section.value
-    return container.body
-
-
-def _table(table: tomlkit.TOMLDocument, *names: str) -> AbstractTable:
-    """Return a section of a document, made when it is not there."""
-    here: tomlkit.TOMLDocument | AbstractTable = table
-    for number, name in enumerate(names, 1):
-        if name not in here:
-            here[name] = tomlkit.table(is_super_table=number < len(names))
-        here = here[name]
-    assert isinstance(here, AbstractTable)
-    return here
+    mode = file.stat().st_mode & 0o777 if file.exists() else 0o644
+    write_whole(file, changed(before, choice.settings).encode(), mode)
+    tell(f"{file.name}: {choice.sentence()} Restart Atlas for it.")

@@ -1,15 +1,17 @@
-"""`atlas pair`: open an invitation for one device through the running house; print its link, or six digits to type."""
+"""`atlas pair`: open an invitation for one device through the running house: a link and its QR code, or six digits."""
 
 from __future__ import annotations
 
 import argparse
 import os
+import sys
 from collections.abc import Sequence
 
 import anyio
-import httpx2
 
+from atlas.access.qr import blocks
 from atlas.cli import door
+from atlas.cli.token import SAME_PERSON
 from atlas.config import Config
 from atlas.config import load as load_config
 from atlas.store.devices import GUEST_HOURS
@@ -25,6 +27,7 @@ def main(arguments: Sequence[str]) -> int:
     parser.add_argument("name", help="what the device will be called, such as mias-phone")
     parser.add_argument("--role", required=True, choices=ROLES, help="what it may do")
     parser.add_argument("--person", default="", help="who alone uses it, such as Mia")
+    parser.add_argument("--same-person", action="store_true", help=SAME_PERSON)
     parser.add_argument("--room", default="", help="where it stands; leave it out if it is carried about")
     parser.add_argument("--hours", type=float, help=f"how long it may come in; a guest's {GUEST_HOURS} when left out")
     parser.add_argument("--digits", action="store_true", help="six digits to be typed there, in place of a link")
@@ -33,19 +36,18 @@ def main(arguments: Sequence[str]) -> int:
 
 async def work(config: Config, given: argparse.Namespace) -> int:
     """Ask the house for the invitation, and print it. Raises `AtlasError` when the house is not there or says no."""
-    wish = {name: getattr(given, name) for name in ("name", "role", "person", "room", "hours", "digits")}
-    try:
-        async with door.client(config, timeout=SECONDS) as house:
-            reply = await house.post("/api/pairing", json=wish)
-    except httpx2.TransportError as nobody:
-        raise door.not_running(config) from nobody
+    wish = {name: getattr(given, name) for name in ("name", "role", "person", "room", "hours", "digits", "same_person")}
+    async with door.opened(config, SECONDS) as house:
+        reply = await house.post("/api/pairing", json=wish)
     if reply.status_code != CREATED_STATUS:
         raise door.refused(reply.status_code, reply.content)
     invitation = reply.json()
-    here = config.gateway
-    base = f"https://{here.name}.local:{here.https_port}" if here.https_host else door.address(config)
-    print(f"open there   {base}{invitation['path']}")
+    print(f"open there   {invitation['link']['address']}")
     if given.digits:
         print(f"and type     {invitation['secret'][:3]} {invitation['secret'][3:]}")
+    elif sys.stdout.isatty():
+        print(blocks(invitation["link"]["address"]))
+    if invitation["guide"]:
+        print(f"microphone   {invitation['guide']['address']}   (once: how a phone comes to trust this house)")
     print(f"The first who has it comes in as {given.name}, within {invitation['seconds'] / 60:.0f} minutes.")
     return 0

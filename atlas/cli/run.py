@@ -19,14 +19,15 @@ from pathlib import Path
 from typing import NoReturn
 
 import anyio
+from anyio.abc import TaskGroup
 
-from atlas import __version__, heap, logs
+from atlas import __version__, heap
 from atlas.access.certificates import HouseCertificates, names_here
 from atlas.access.pairing import new_setup_code
+from atlas.access.qr import blocks
 from atlas.cli import door
-from atlas.cli.children import Program, supervised
+from atlas.cli.children import Child, Program, supervised
 from atlas.cli.keys import (
-    OWNER,
     introduce_agents,
     make_house_key,
     owners_token,
@@ -41,10 +42,16 @@ from atlas.config import Config, LlmConfig
 from atlas.config import load as load_config
 from atlas.errors import ConfigError, EngineError
 from atlas.gateway import app
+from atlas.gateway.https import SecureListener
 from atlas.models.gguf import model_in
 from atlas.opening import open_house
+from atlas.store.backup import is_unfinished
 from atlas.store.devices import open_devices
+from atlas.store.settings_file import HouseSettings, take_back_unproven, with_settings_at_once
+from wall import logs
 
+START_SECONDS = 60.0  # that a part may take with other settings, on a machine that is busy
+CHANGEABLE = ("egress", "tools", "satellite")  # in the order in which they begin
 STOP_SECONDS = 5.0  # from Ctrl-C to the end, whatever hangs
 log = logging.getLogger("atlas")
 
@@ -67,6 +74,7 @@ def main(arguments: Sequence[str]) -> int:
     if given.only:
         become(config, given.only)
     began = time.monotonic()
+    heap.share()
     write_logs()
     # Threads of a model wait for each other after every layer. Left to itself OpenMP spins, and when others want the
     # cores too (the ears, the voice), each spins while the one it waits for cannot run: 0.9 tokens a second, not 35.
@@ -74,6 +82,13 @@ def main(arguments: Sequence[str]) -> int:
     prepare_folders(config)
     with ExitStack() as stack:
         stack.enter_context(only_one(config))
+        if is_unfinished(config.data):
+            raise ConfigError(
+                f"a restore into {config.data} was cut off", hint="run the same `atlas backup restore` again"
+            )
+        for file in take_back_unproven(config):
+            log.warning("%s is as it was: the house ended before a change to it had been tried", file)
+        config = load_config(os.environ, given.config)
         listener = stack.enter_context(app.listen(config.gateway))
         secure = secure_listener(config)
         if secure:
@@ -91,13 +106,13 @@ def become(config: Config, part: str) -> NoReturn:
     os.execv(parts[part][0], parts[part])  # noqa: S606  # no shell reads it
 
 
-def secure_listener(config: Config) -> app.SecureListener | None:
+def secure_listener(config: Config) -> SecureListener | None:
     """Return where https is served, if it is. Raises `ConfigError` for an address or certificates that cannot be."""
     here = config.gateway
     if not here.https_host:
         return None
-    listener = app.listen(replace(here, host=here.https_host, port=here.https_port))
-    return app.SecureListener(listener, HouseCertificates(config.certificates, partial(names_here, here.name)))
+    listener = app.listen(replace(here, host=here.https_host, port=here.https_port), "https_port")
+    return SecureListener(listener, HouseCertificates(config.certificates, partial(names_here, here.name)))
 
 
 async def run(
@@ -105,7 +120,7 @@ async def run(
     listener: socket.socket,
     began: float,
     elsewhere: frozenset[str] = frozenset(),
-    secure: app.SecureListener | None = None,
+    secure: SecureListener | None = None,
 ) -> None:
     """Open everything but the parts that run elsewhere, answer until SIGINT or SIGTERM, close in reverse."""
     print(f"Atlas {__version__} is warming up; its data is in {config.data}", flush=True)
@@ -115,21 +130,59 @@ async def run(
         async with AsyncExitStack() as stack:
             async with open_devices(config.data) as devices:
                 token, first_time = await owners_token(config, devices)
-                owners = [one.name for one in await devices.list() if one.role == "owner" and one.name != OWNER]
-                setup_code = "" if owners else new_setup_code()
+                setup_code = "" if await devices.is_claimed() else new_setup_code()
                 if config.satellite.enabled:
                     await satellite_token(config, devices)
-            children = [await stack.enter_async_context(supervised(program)) for program in mine]
+            children = {one.name: await stack.enter_async_context(supervised(one)) for one in mine}
             house = await stack.enter_async_context(open_house(config))
-            for child in children:
+            house.settings = HouseSettings(
+                config, lambda file: load_config(os.environ, file), Parts(config, tasks, children, elsewhere).go_by
+            )
+            for child in children.values():
                 await child.ready()
             await house.warm()
             heap.settle()
 
             def ready() -> None:
-                say_ready(config, token, first_time=first_time, seconds=time.monotonic() - began, setup_code=setup_code)
+                seconds = time.monotonic() - began
+                outside = secure.address if secure else ""
+                say_ready(config, token, first_time=first_time, seconds=seconds, setup_code=setup_code, outside=outside)
 
             await app.serve(house, ready, listener, secure, setup_code)
+
+
+class Parts:
+    """The processes that go by settings which may change while the house runs: tool server, way out, the room here."""
+
+    def __init__(self, config: Config, tasks: TaskGroup, children: dict[str, Child], elsewhere: frozenset[str]) -> None:
+        self._config = config  # that the house runs with
+        self._tasks = tasks
+        self._children = children
+        self._elsewhere = elsewhere  # run by somebody else
+
+    async def go_by(self, config: Config) -> Sequence[str]:
+        """Run the parts by other settings; return those that somebody else has to start again.
+
+        Raises `EngineError` when one does not start with them, and `ConfigError`.
+        """
+        self._config = with_settings_at_once(self._config, config)
+        wanted = {program.name: program for program in programs(self._config)}
+        for name in CHANGEABLE:
+            if name not in self._elsewhere and name in wanted:
+                with anyio.move_on_after(START_SECONDS) as starting:
+                    await self._run(wanted[name])
+                if starting.cancelled_caught:
+                    raise EngineError(f"{name} does not start with these settings", hint="see the log")
+        return [name for name in CHANGEABLE if name in self._elsewhere]
+
+    async def _run(self, program: Program) -> None:
+        child = self._children.get(program.name)
+        if child is None:
+            self._children[program.name] = child = Child(program)
+            self._tasks.start_soon(child.live)
+            await child.ready()
+        elif program.name == "tools" or child.program != program:
+            await child.replace(program)  # what the tool server goes by stands in files, too
 
 
 async def stop_when_told(everything: anyio.CancelScope) -> None:
@@ -159,7 +212,7 @@ def programs(config: Config) -> list[Program]:
             *("--house-key", str(make_house_key(config)), "--signed-head", str(config.record_head)),
             *(("--egress", str(config.socket("egress"))) if egress else ()),
             *(("--timezone", config.house.timezone) if config.house.timezone else ()),
-            *("--language", config.house.language),
+            *("--languages", ",".join(config.house.spoken)),
         ),
         config.socket("tools"),
     )
@@ -176,7 +229,8 @@ def _satellite(config: Config) -> Program:
     command = (
         *(sys.executable, "-m", "atlas.satellite", "--house", door.address(config)),
         *("--token-file", str(config.satellite_token), "--models", str(config.models.folder)),
-        *("--recogniser", config.speech.stt_model, "--language", config.house.language),
+        *(("--quiet-hours", here.quiet_hours) if here.quiet_hours else ()),
+        *("--recogniser", config.speech.stt_model, "--language", ",".join(config.house.spoken)),
         *(part for word in config.speech.wake_words for part in ("--wake-word", word)),
         *("--microphone", here.microphone, "--loudspeaker", here.loudspeaker, "--volume", str(here.volume)),
         *("--wake-threshold", str(here.wake_threshold)),
@@ -190,7 +244,7 @@ def _satellite(config: Config) -> Program:
 def _egress(config: Config) -> Program:
     path = config.socket("egress")
     command = (
-        *(sys.executable, "-m", "atlas.egress", "--socket", str(path), "--record", str(config.data / "egress.jsonl")),
+        *(sys.executable, "-m", "atlas.egress", "--socket", str(path), "--record", str(config.egress_record)),
         *(part for entry in config.egress.allow for part in ("--allow", entry)),
     )
     return Program("egress", command, path)
@@ -232,18 +286,26 @@ def _gguf_in(folder: Path) -> Path:
         ) from trouble
 
 
-def say_ready(config: Config, token: str, *, first_time: bool, seconds: float, setup_code: str = "") -> None:
-    """Print where Atlas is and how to talk to it; token and code to a terminal alone, for a log keeps them."""
+def say_ready(
+    config: Config, token: str, *, first_time: bool, seconds: float, setup_code: str = "", outside: str = ""
+) -> None:
+    """Print where Atlas is and how to talk to it; token and code to a terminal alone, for a log keeps them.
+
+    `outside` is the https address that other devices open; with the setup code it is shown as a QR code.
+    """
     address = door.address(config)
     lines = [f"Atlas is ready after {seconds:.1f} s: {address}"]
     if first_time and sys.stdout.isatty():
         lines += [f"  talk   {address}/#token={token}   (you are the owner; shown only this once)"]
     else:
         lines += [f"  talk   {address}   (the owner's token is in {config.owner_token})"]
+    if outside:
+        lines += [f"  phones {outside}   (once {outside}/ca/, so that they trust it)"]
     if setup_code and sys.stdout.isatty():
-        lines += [f"  claim  /pair there, with the setup code {setup_code}   (for the owner's first phone or browser)"]
-    if config.gateway.https_host:
-        lines += [f"  phones https://{config.gateway.name}.local:{config.gateway.https_port}   (first /ca/ there)"]
+        lines += [
+            f"  claim  {outside or address}/pair, with the setup code {setup_code}   (your first phone or browser)"
+        ]
+        lines += [blocks(f"{outside}/pair#{setup_code}")] if outside else []
     command = "atlas" if shutil.which("atlas") else str(Path(sys.prefix, "bin", "atlas"))  # as another terminal has it
     lines += [
         f'  ask    {command} ask "what time is it"',

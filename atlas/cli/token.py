@@ -16,6 +16,8 @@ from atlas.errors import RequestError
 from atlas.store.devices import GUEST_HOURS, open_devices
 from wall.roles import ROLES
 
+SAME_PERSON = "it is somebody whom the house knows already; the device then reads all that they ever said to it"
+
 
 def main(arguments: Sequence[str]) -> int:
     """Create, list or revoke; works whether Atlas runs or not, and takes effect at once."""
@@ -25,6 +27,7 @@ def main(arguments: Sequence[str]) -> int:
     create.add_argument("--name", required=True, help="what the device is called, such as kitchen-tablet")
     create.add_argument("--role", required=True, choices=ROLES, help="what it may do")
     create.add_argument("--person", default="", help="who alone uses it, such as Anna: what is “my” there is theirs")
+    create.add_argument("--same-person", action="store_true", help=SAME_PERSON)
     create.add_argument(
         "--room", default="", help="where it stands, such as kitchen; leave it out if it is carried about"
     )
@@ -46,9 +49,10 @@ async def work(config: Config, given: argparse.Namespace) -> int:
     async with open_devices(config.data) as devices:
         match given.verb:
             case "create":
-                print(await devices.create(given.name, given.role, given.person, given.room, given.hours))
+                wanted = (given.name, given.role, given.person, given.room, given.hours)
+                print(await devices.create(*wanted, same_person=given.same_person))
             case "room":
-                _known(await devices.move(given.name, given.room), given.name)
+                _known(await devices.change(given.name, room=given.room), given.name)
                 print(f"{given.name} stands in {given.room or 'no room'}")
             case "revoke":
                 _known(await devices.revoke(given.name), given.name)

@@ -12,19 +12,21 @@ from mcp import MCPError
 
 from atlas.conversation import Actor, AskLevel, ConfirmationRequest, Receipt, SignedAnswer, Tool, ToolCall, ToolResult
 from atlas.strict_json import unbroken
+from wall.meta import (
+    ACTOR_META,
+    ALIAS_META,
+    ASK_META,
+    CONFIRM,
+    DATA_META,
+    ERROR_META,
+    LANGUAGE_META,
+    RECEIPT_META,
+    TAINTED_META,
+    TOOL_META,
+    TURN_META,
+    UNTRUSTED_META,
+)
 
-ACTOR_META = "atlas.house/actor"
-TURN_META = "atlas.house/turn"
-RECEIPT_META = "atlas.house/receipt"
-ERROR_META = "atlas.house/error"
-DATA_META = "atlas.house/data"  # of a failure: what there is to know of it
-TAINTED_META = "atlas.house/tainted"  # of a call: whoever wishes it has read words of others
-LANGUAGE_META = "atlas.house/language"  # of a call: what its sentences are to be in
-ALIAS_META = "atlas.house/alias"  # of a listed tool: it is listed under its own name, too
-TOOL_META = "atlas.house/tool"  # of a listed tool: its name in the house, which may be another than on the wire
-UNTRUSTED_META = "atlas.house/untrusted"  # of a result: words of others are in it
-ASK_META = "atlas.house/ask"
-CONFIRM = "confirm"  # the one thing that the tool server asks for before it goes on
 ASK_CHARACTERS = 2_000  # a longer question is none: nobody could listen to it
 ERRORS = ("denied", "confirm", "invalid", "not_found", "timeout", "failed")  # what the tool server may call a failure
 

@@ -17,7 +17,7 @@ from pydantic import BaseModel, Discriminator, Tag, TypeAdapter, ValidationError
 
 from atlas.conversation import Actor, SignedAnswer, Tool, ToolCall, ToolResult
 from atlas.mcp import adapter
-from atlas.own_words import own
+from atlas.own_words import language, own
 from atlas.strict_json import unbroken
 
 ADDRESS = "http://tools/mcp"  # the host is a name that the server checks; the socket is where it is
@@ -69,7 +69,6 @@ class ToolServerSettings:
     socket: Path
     token: str  # bearer token of one agent; never logged
     call_seconds: float = 20.0
-    language: str = ""  # what tools are to answer in; "" leaves that to them
 
     def __repr__(self) -> str:
         return f"Settings(socket={str(self.socket)!r}, token=…, call_seconds={self.call_seconds})"
@@ -120,13 +119,13 @@ class McpTools:
     ) -> ToolResult:
         """See `Tools.call`. A call that may have reached the server is repeated only when its tool just reads."""
         result = await self._called(call, actor, turn_id, assent, tainted=tainted)
-        return replace(result, text=own(result.text, self._settings.language))
+        return replace(result, text=own(result.text))
 
     async def _called(
         self, call: ToolCall, actor: Actor, turn_id: str, assent: SignedAnswer | None, *, tainted: bool
     ) -> ToolResult:
         try:
-            request = adapter.request(call, actor, turn_id, assent, tainted=tainted, language=self._settings.language)
+            request = adapter.request(call, actor, turn_id, assent, tainted=tainted, language=language())
         except adapter.NotJson as trouble:
             return adapter.failure(
                 call, "invalid", f"The arguments of {unbroken(call.name)} cannot be used: {trouble}."

@@ -41,7 +41,7 @@ def test_benchmarks_are_listed_by_what_they_measure(capsys: pytest.CaptureFixtur
 
 def test_every_benchmark_that_is_listed_can_be_run_with_the_settings_alone() -> None:
     for name in bench.names():
-        measured = import_module(f"bench.{name}")
+        measured = import_module(f"atlas_bench.{name}")
         assert iscoroutinefunction(measured.measure) and measured.TARGETS
         needed = [one for one in signature(measured.measure).parameters.values() if one.default is one.empty]
         assert len(needed) == 1

@@ -32,7 +32,7 @@ async def world(config, data, monkeypatch) -> AsyncIterator[SmallHouse]:
 
 
 def at(world: SmallHouse, config: Config) -> Config:
-    return replace(config, gateway=GatewayConfig(port=urlsplit(world.url).port or 0))
+    return replace(config, gateway=GatewayConfig(https_host="", port=urlsplit(world.url).port or 0))
 
 
 async def run(world: SmallHouse, config: Config, **given) -> int:
@@ -126,11 +126,11 @@ async def test_who_gives_up_at_the_terminal_leaves_nobody_behind_who_reads_it(wo
 
 async def test_a_house_that_is_not_there_is_said_so(config, monkeypatch):
     monkeypatch.setenv("ATLAS_TOKEN", "x")
-    nowhere = replace(config, gateway=GatewayConfig(port=9))
+    nowhere = replace(config, gateway=GatewayConfig(https_host="", port=9))
     with pytest.raises(AtlasError, match="does not answer"):
         await confirm.work(nowhere, argparse.Namespace(list=True, yes=None, no=None, json=False))
 
 
 def test_a_question_cannot_move_the_cursor():
-    ask = {"id": "a" * 32, "seconds_left": 12.3, "agent": "ide", "asked": {"person": "", "device": "", "room": ""}}
+    ask = {"id": "a" * 32, "seconds_left": 12.3, "agent": "ide", "person": "", "device": "", "room": ""}
     assert _line(ask | {"sentence": "Remove\x1b[2A\r a file?"}) == "aaaaaaaa   12 s  ide: Remove [2A  a file?"

@@ -21,7 +21,7 @@ from tests.gateway.small_house import SmallHouse, served
 @pytest.fixture
 async def world(config: Config, data: Path, monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[SmallHouse]:
     async with served(config, data) as small:
-        at = replace(config, gateway=GatewayConfig(port=urlsplit(small.url).port or 0))
+        at = replace(config, gateway=GatewayConfig(https_host="", port=urlsplit(small.url).port or 0))
         monkeypatch.setattr(conversations, "load_config", lambda environment: at)
         prepare_folders(at)
         write_secret(at.owner_token, small.tokens["owner"])
@@ -63,10 +63,10 @@ async def test_an_export_is_a_new_file_that_only_its_owner_reads(
 async def test_forgetting_says_how_much_and_what_stays(world: SmallHouse, capsys: pytest.CaptureFixture[str]) -> None:
     assert await run("forget", "--last", "1") == 0
     message = capsys.readouterr().out
-    assert message.startswith("Forgotten: 1 exchange with family.\nNot forgotten: what was done stays done")
+    assert message.startswith("Forgotten: 1 exchange.\nNot forgotten: what was done stays done")
     assert await run("forget", "--minutes", "5") == 0
     assert await run("forget", "--everything", "--yes") == 1
-    assert capsys.readouterr().out.endswith("Forgotten: 0 exchanges with family.\n")
+    assert capsys.readouterr().out.endswith("Forgotten: 0 exchanges.\n")
 
 
 def test_forgetting_nothing_in_particular_says_what_can_be_forgotten(capsys: pytest.CaptureFixture[str]) -> None:
@@ -107,7 +107,7 @@ async def test_whoever_has_a_token_of_their_own_asks_and_searches_with_it(
 async def test_a_house_that_is_not_there_is_said_so(config: Config, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("ATLAS_TOKEN", "x")
     monkeypatch.setattr(
-        conversations, "load_config", lambda environment: replace(config, gateway=GatewayConfig(port=9))
+        conversations, "load_config", lambda environment: replace(config, gateway=GatewayConfig(https_host="", port=9))
     )
     with pytest.raises(AtlasError, match="does not answer"):
         await run("search", "x")

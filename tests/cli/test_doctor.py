@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import dataclasses
+import json
 import os
 import socket
 import sqlite3
@@ -15,21 +16,25 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse
 from starlette.routing import Route
 
-from atlas.assent import HouseKey, read_house_key
 from atlas.cli import doctor, memory
 from atlas.cli.keys import make_house_key, prepare_folders, settle_tools
 from atlas.cli.run import programs
-from atlas.config import Config, EgressConfig, GatewayConfig
+from atlas.config import Config, EgressConfig, EsphomeDeviceConfig, GatewayConfig
+from atlas.confirmations import HouseKey, read_house_key
 from atlas.errors import ConfigError
+from atlas.own_words import speaking
+from atlas.store import backup
+from atlas.store.backup_contents import LAST_BACKUP, UNFINISHED
 from tests.conftest import SmallDisk
 from wall.chain import Chain, head_of
 
 
 @pytest.fixture
 def settled(config: Config) -> Config:
-    """A data directory as `atlas run` leaves it, and a port that nobody has."""
+    """A data directory as `atlas run` leaves it, no weights, which would be read whole, and a port that nobody has."""
     prepare_folders(config)
-    return dataclasses.replace(config, gateway=GatewayConfig(port=9))
+    models = dataclasses.replace(config.models, folder=config.data / "models")
+    return dataclasses.replace(config, gateway=GatewayConfig(https_host="", port=9), models=models)
 
 
 def findings(config: Config) -> dict[str, doctor.Finding]:
@@ -43,11 +48,20 @@ def test_a_damaged_memory_is_found_with_what_to_do(settled: Config) -> None:
     assert "mv " in finding.advice
 
 
+def test_what_keeps_an_esphome_device_from_being_a_room_is_said(settled: Config, data: Path) -> None:
+    device = EsphomeDeviceConfig("192.168.1.21", device="kitchen voice", key_file=str(data / "voice.key"))
+    rooms = [
+        one for one in doctor.examine(dataclasses.replace(settled, esphome_devices=(device,))) if one.what == "rooms"
+    ]
+    assert ["[esphome]" in rooms[0].advice, "kitchen voice" in rooms[1].advice] == [True, True]
+    assert "rooms" not in findings(settled)
+
+
 @pytest.mark.parametrize("how", ["read-only", "full"])
 def test_a_disk_that_takes_nothing_is_told_and_no_database_called_damaged(
     small_disk: SmallDisk, config: Config, how: str
 ) -> None:
-    config = dataclasses.replace(config, data=small_disk.folder, gateway=GatewayConfig(port=9))
+    config = dataclasses.replace(config, data=small_disk.folder, gateway=GatewayConfig(https_host="", port=9))
     prepare_folders(config)
     database = sqlite3.connect(config.data / "atlas.db")
     database.executescript("PRAGMA journal_mode = WAL; CREATE TABLE t (a); INSERT INTO t VALUES (1);")
@@ -105,16 +119,31 @@ def test_a_mistake_in_the_sentences_of_the_house_is_told_by_its_line(settled: Co
     assert not finding.grave
 
 
+def test_the_last_backup_is_told_and_one_that_is_missing_old_or_half_given_back_is_noted(
+    settled: Config, data: Path
+) -> None:
+    assert "none was ever made" in findings(settled)["backup"].seen
+    (settled.data / "taught.json").write_text("{}")
+    file = backup.create(settled, data / "disk")
+    assert str(file) in findings(settled)["backup"].seen
+    assert not findings(settled)["backup"].advice
+    last = json.loads((settled.data / LAST_BACKUP).read_text())
+    (settled.data / LAST_BACKUP).write_text(json.dumps(last | {"at": last["at"] - 40 * 86_400}))
+    assert "make another" in findings(settled)["backup"].advice
+    (settled.data / UNFINISHED).touch()
+    assert findings(settled)["backup"].grave
+
+
 def test_a_port_that_another_program_has_is_found(settled: Config) -> None:
     with socket.socket() as other:
         other.bind(("127.0.0.1", 0))
         other.listen()
-        taken = dataclasses.replace(settled, gateway=GatewayConfig(port=other.getsockname()[1]))
+        taken = dataclasses.replace(settled, gateway=GatewayConfig(https_host="", port=other.getsockname()[1]))
         assert "belongs to another program" in findings(taken)["port"].seen
 
 
 def test_a_house_on_an_ipv6_address_is_looked_at_too(settled: Config) -> None:
-    results = findings(dataclasses.replace(settled, gateway=GatewayConfig(host="::1", port=9)))
+    results = findings(dataclasses.replace(settled, gateway=GatewayConfig(https_host="", host="::1", port=9)))
     assert results["atlas"].seen == "does not run"
 
 
@@ -156,7 +185,8 @@ def test_it_proves_the_walls_of_the_tools_by_trying_them(settled: Config) -> Non
             process.terminate()
     assert [f.what for f in matching_findings] == ["walls", "proof", "proof", "proof", "proof", "proof"]
     assert [f.seen for f in matching_findings if f.advice] == []
-    assert "a connection: Operation not permitted" in matching_findings[1].seen
+    assert matching_findings[1].seen == "the tools tried a connection, and were refused it"
+    assert matching_findings[1].log == "Operation not permitted"
 
 
 def test_a_tool_server_without_walls_is_found_out(settled: Config) -> None:
@@ -182,3 +212,12 @@ def test_a_tool_server_without_walls_is_found_out(settled: Config) -> None:
         serving.join()
     assert "see the advice" in matching_findings[1].advice
     assert "kernel with Landlock" in matching_findings[0].advice
+
+
+def test_a_german_page_reads_every_finding_in_german(settled: Config) -> None:
+    (settled.data / "atlas.db").write_bytes(b"no database " * 500)
+    with speaking("de"):
+        seen = {one.what: one for one in doctor.examine(settled)}
+    assert seen["memory"].advice.startswith("Atlas anhalten, dann eine Kopie zurückspielen")
+    assert (seen["atlas"].seen, seen["atlas"].advice) == ("läuft nicht", "mit ./up starten")
+    assert seen["way out"].seen == "keiner: Nichts verlässt das Haus"

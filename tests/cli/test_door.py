@@ -19,4 +19,4 @@ from atlas.config import Config, GatewayConfig
     ],
 )
 def test_the_house_is_found_wherever_it_listens(config: Config, host: str, address: str) -> None:
-    assert door.address(dataclasses.replace(config, gateway=GatewayConfig(host=host))) == address
+    assert door.address(dataclasses.replace(config, gateway=GatewayConfig(https_host="", host=host))) == address

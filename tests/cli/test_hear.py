@@ -53,7 +53,7 @@ async def door(config: Config, behave: Door) -> Any:
     write_secret(config.owner_token, "atlas_owner")
     async with serve(handle, "127.0.0.1", 0) as server:
         port = next(iter(server.sockets)).getsockname()[1]
-        yield dataclasses.replace(config, gateway=GatewayConfig(port=port))
+        yield dataclasses.replace(config, gateway=GatewayConfig(https_host="", port=port))
 
 
 async def send(socket: ServerConnection, kind: str, **fields: Any) -> None:
@@ -166,7 +166,7 @@ async def test_without_a_house_it_says_how_to_start_one(config: Config) -> None:
     prepare_folders(config)
     write_secret(config.owner_token, "atlas_owner")
     with pytest.raises(AtlasError, match="does not answer") as nobody:
-        await hear.hear(dataclasses.replace(config, gateway=GatewayConfig(port=9)), SPOKEN)
+        await hear.hear(dataclasses.replace(config, gateway=GatewayConfig(https_host="", port=9)), SPOKEN)
     assert "./up" in nobody.value.hint
 
 

@@ -10,7 +10,6 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 from cryptography.hazmat.primitives.serialization import load_pem_public_key
 
-from atlas.assent import read_house_key
 from atlas.cli.keys import (
     introduce_agents,
     make_house_key,
@@ -22,6 +21,7 @@ from atlas.cli.keys import (
     write_tool_settings,
 )
 from atlas.config import AgentConfig, Config, McpConfig, ToolsConfig
+from atlas.confirmations import read_house_key
 from atlas.errors import ConfigError
 from atlas.store.devices import open_devices
 from tools_server.boot.opening import read_agents
@@ -45,7 +45,16 @@ def test_every_agent_is_known_by_its_own_token_and_has_its_own_tools(config: Con
     prepare_folders(config)
     agents = tomllib.loads(introduce_agents(config).read_text())
     assert set(agents) == {"family", "work", "house"}
-    assert agents["house"]["tools"] == ["*.due", "*.announced", "reminders.heard", "asks.*", "record.*", "rules.*"]
+    assert agents["house"]["tools"] == [
+        "*.due",
+        "*.announced",
+        "reminders.heard",
+        "asks.*",
+        "record.*",
+        "rules.*",
+        "settings.*",
+        "home.connected",
+    ]
     assert agents["house"]["acts_as"] == "owner"
     assert agents["family"]["roots"] == ["family-agent-config"]
     assert agents["work"]["roots"] == ["work-agent-config"]

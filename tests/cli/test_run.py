@@ -14,6 +14,7 @@ from pathlib import Path
 
 import pytest
 
+from atlas.access.qr import blocks
 from atlas.cli import memory
 from atlas.cli.keys import prepare_folders
 from atlas.cli.lock import only_one, running_process
@@ -76,17 +77,27 @@ def test_a_model_folder_without_exactly_one_file_says_what_to_do(
     assert "atlas models fetch" in trouble.value.hint
 
 
-def on_a_terminal(config: Config, *, first_time: bool) -> str:
+def on_a_terminal(config: Config, *, first_time: bool, **more: str) -> str:
     """What a person sees who starts Atlas."""
     ours, its = os.openpty()
     with os.fdopen(ours, "rb", buffering=0) as screen, os.fdopen(its, "w") as terminal, redirect_stdout(terminal):
-        say_ready(config, "atlas_secret", first_time=first_time, seconds=6.2)
-        return screen.read(4_096).decode()
+        say_ready(config, "atlas_secret", first_time=first_time, seconds=6.2, **more)
+        return screen.read(16_384).decode()
 
 
 def test_the_owners_link_is_shown_once(config: Config) -> None:
     assert "http://127.0.0.1:8600/#token=atlas_secret" in on_a_terminal(config, first_time=True)
     assert "atlas_secret" not in on_a_terminal(config, first_time=False)
+
+
+def test_phones_are_told_where_they_come_in_and_the_first_of_them_by_a_picture(config: Config) -> None:
+    outside = "https://192.168.1.5:8643"
+    screen = on_a_terminal(config, first_time=False, setup_code="ABCD-2345", outside=outside)
+    assert f"{outside}/ca/" in screen
+    assert f"{outside}/pair" in screen
+    assert "ABCD-2345" in screen
+    assert blocks(f"{outside}/pair#ABCD-2345") in screen.replace("\r\n", "\n")
+    assert "█" not in on_a_terminal(config, first_time=False, outside=outside), "a house that is claimed shows no code"
 
 
 def test_the_owners_token_is_not_written_into_a_file_or_a_log(
@@ -109,7 +120,7 @@ def test_the_commands_it_tells_can_be_pasted_into_any_terminal(
 
 
 def test_the_link_can_be_opened_wherever_atlas_listens(config: Config) -> None:
-    open_to_all = dataclasses.replace(config, gateway=GatewayConfig(host="0.0.0.0"))
+    open_to_all = dataclasses.replace(config, gateway=GatewayConfig(https_host="", host="0.0.0.0"))
     assert "http://127.0.0.1:8600/#token=atlas_secret" in on_a_terminal(open_to_all, first_time=True)
 
 

@@ -1,4 +1,4 @@
-"""What a turn has told so far: passes its events on, and can say at any moment what there is to remember."""
+"""Passes the events of a turn on, and records the messages that they amount to so far. No I/O."""
 
 from __future__ import annotations
 
@@ -6,11 +6,11 @@ from collections.abc import Callable
 from dataclasses import replace
 
 from atlas import trace
-from atlas.conversation import Message, ToolResult
+from atlas.conversation import Message, ToolCall, ToolResult
 from atlas.events import Emit, Event, Tainted, TextDelta, ToolFinished, ToolStarted
 
 
-class Telling:
+class TurnRecorder:
     """The events of one turn on their way up, and the messages they amount to.
 
     A reply that is cut off in the middle has no `Answer`; what had been said and done by then is kept from here.
@@ -24,7 +24,7 @@ class Telling:
         self._messages: list[Message] = []
         self._words = ""  # said since the last message
         self.text = ""  # the reply so far
-        self.tools = 0  # finished tool calls
+        self.results: list[tuple[ToolCall, ToolResult]] = []  # of finished tool calls
         self.tainted = False  # words of others went into it that its messages do not show
         self.deaf = False  # the door failed to take an event, so it will not take another
 
@@ -41,7 +41,7 @@ class Telling:
             case ToolStarted():
                 self._started(event)
             case ToolFinished(call, result):
-                self.tools += 1
+                self.results.append((call, result))
                 self._messages.append(Message("tool", self._as_read(result), call_id=call.id))
         try:
             await self._emit(event)

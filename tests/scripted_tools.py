@@ -25,7 +25,8 @@ from atlas.conversation import (
     ToolResult,
     fresh_id,
 )
-from atlas.mcp.adapter import CONFIRM, NotJson, clean, failure
+from atlas.mcp.adapter import NotJson, clean, failure
+from wall.meta import CONFIRM
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,7 +84,7 @@ class ScriptedTools:
         self._watchers: list[Callable[[str], None]] = []
         self.calls: list[ToolCall] = []
         self.actors: list[Actor] = []
-        self.assents: list[SignedAnswer] = []
+        self.signed_answers: list[SignedAnswer] = []
         self.tainted: list[bool] = []  # of each call, whether it was said to be
 
     async def listed(self) -> Sequence[Tool]:
@@ -167,7 +168,7 @@ class ScriptedTools:
             )
             ask = self._waiting.setdefault(deed, fresh)
             return ToolResult(call.id, False, ask.sentence, error=CONFIRM, ask=ask)
-        self.assents.append(assent)
+        self.signed_answers.append(assent)
         if ask is None or ask.id != assent.ask_id:
             return failure(call, CONFIRM, "That question is closed. Ask me again.")
         answer = "no" if assent == SignedAnswer(ask.id, yes=False) else self._answers.get(ask.id, "")

@@ -4,8 +4,23 @@ A yes never comes from a model, from what was said before, or from a tool. It is
 asked says next, on the device on which they were asked; or a button, pressed by somebody who may. The tool server
 holds the public half of the key, so a yes that was not signed here is none, and each is good once.
 
-Which questions are open, and how they were answered, only the tool server knows. Here is only what was put to whom, in
-which words, and whether it was heard: that is what makes the next words an answer.
+Which questions are open, and how they were answered, only the tool server knows (`tools_server/gate/confirmations.py`
+has the states of a question). Here is only what was put to whom, in which words, and whether it was heard: that is what
+makes the next words an answer. What was put to somebody
+
+    awaits words     from `put` on, and again when it had to be put once more (not heard, not clear, not named,
+                     or asked to hear it again)
+    is not heard     when they spoke over it, a bell rang there, or another agent was spoken to: then it is put again
+    awaits no more   once words were taken for its answer, or a button was pressed, or a newer question came; what is
+                     neither yes nor no is heard as a new request, and the question is taken back
+
+and is nobody's five minutes after its end: until then a yes is told that it came too late, as is who wishes to hear
+the question again; that they wish so costs no patience before. Where a deed must be
+named, a yes that does not name it is none; a no always counts, heard or not, named or not.
+
+Nothing of this is durable. After a restart of the house no words are an answer any more. A question that is still open
+at the tool server can be answered by a button or in the terminal, since `waiting` and `answer` ask there; its deed is
+done when somebody asks for it again within the minute.
 """
 
 from __future__ import annotations
@@ -37,12 +52,12 @@ from atlas.conversation import (
 )
 from atlas.errors import ConfigError, EngineError, RequestError
 from atlas.mcp.tools import Tools
+from atlas.own_words import language as spoken_language
 from wall.chain import Head
+from wall.meta import ANSWER_AUDIENCE, HEAD_AUDIENCE
 from wall.roles import may
 
 ANSWERS = Path(__file__).parent / "answers"
-AUDIENCE = "atlas-tools"
-HEAD_AUDIENCE = "atlas-record"
 STATEMENT_SECONDS = 30  # it is used at once, but a tool server that starts again takes a few seconds
 OPEN_SECONDS = 60.0  # no question is open for longer, whatever the tool server says
 LATE_SECONDS = 300.0  # a "yes" that comes later still is about something else
@@ -52,7 +67,8 @@ LONGEST_CHARACTERS = 80  # a longer answer is none
 
 _ASKED = re.compile(r"[?？][\s\"'”’)]*$")  # "Yes?" asks what was meant
 
-Meaning = Literal["yes", "named", "no", "unclear", ""]  # "named": a yes that names the deed; "": no answer at all
+# "named": a yes that names the deed; "again": who asks to hear the question once more; "": no answer at all
+Meaning = Literal["yes", "named", "no", "unclear", "again", ""]
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,7 +91,7 @@ class HouseKey:
     ) -> str:
         """Return a JWT that says who answered what, good for `STATEMENT_SECONDS`."""
         claims = {
-            "aud": AUDIENCE,
+            "aud": ANSWER_AUDIENCE,
             "ask": ask.id,
             "answer": "yes" if yes else "no",
             "channel": channel,
@@ -90,16 +106,16 @@ class HouseKey:
         }
         return jwt.encode(claims, self._key, algorithm="EdDSA")
 
-    def signed_head(self, head: Head, now: float) -> str:
-        """Return a JWT that says how far the tool server's record went at a moment."""
-        claims = {"aud": HEAD_AUDIENCE, "seq": head.seq, "hash": head.hash, "iat": int(now)}
+    def signed_head(self, head: Head, now: float, audience: str = HEAD_AUDIENCE) -> str:
+        """Return a JWT that says how far a record went at a moment; the audience says which."""
+        claims = {"aud": audience, "seq": head.seq, "hash": head.hash, "iat": int(now)}
         return jwt.encode(claims, self._key, algorithm="EdDSA")
 
-    def read_head(self, file: Path) -> Head | None:
+    def read_head(self, file: Path, audience: str = HEAD_AUDIENCE) -> Head | None:
         """Return how far the record went when this key signed it last; None when it never did, or somebody else did."""
         try:
             token = file.read_text(encoding="ascii").strip()
-            claims = jwt.decode(token, self._key.public_key(), ["EdDSA"], {"verify_iat": False}, audience=HEAD_AUDIENCE)
+            claims = jwt.decode(token, self._key.public_key(), ["EdDSA"], {"verify_iat": False}, audience=audience)
             return Head(int(claims["seq"]), str(claims["hash"]))
         except (OSError, ValueError, KeyError, TypeError, RecursionError, jwt.InvalidTokenError):
             return None
@@ -130,8 +146,12 @@ class AnswerWords:
         self._yes = rf"{yes}(?:{gap}{yes})*"
         self._named = rf"{self._yes}{gap}(?:{{deeds}}) (?:{table['what']})"
         self._no = rf"{no}(?:{gap}{no})*"
+        self._vague: str = table.get("vague", "(?!)")
         self._cancel = table["cancel"]
         self._noted = rf"(?:{table['noted']})(?: (?:{table['noted']}|{ignored}))*"
+        self._everyday = frozenset(map(_plain, table["everyday"]))
+        self._again = rf"(?:{table['again']})"
+        self._again_if_asked = rf"(?:{table['again_if_asked']})"
         self._deeds: Mapping[str, Sequence[str]] = table["deeds"]
         self._deed: Sequence[str] = table["deed"]
         self._says: Mapping[str, str] = table["says"]
@@ -140,6 +160,8 @@ class AnswerWords:
         """Return what `text` answers to the question whether `tool` should be used."""
         if len(text) > LONGEST_CHARACTERS:
             return ""
+        if self.asks_again(text):
+            return "again"
         words = _plain(text)
         meaning = self._means(words, tool) or self._means(self._ends.sub("", words), tool)
         return "unclear" if _ASKED.search(text) and meaning in ("yes", "named") else meaning
@@ -147,6 +169,18 @@ class AnswerWords:
     def is_taken_note(self, text: str) -> bool:
         """Tell whether `text` only shows that something was heard: "okay", "never mind"."""
         return len(text) <= LONGEST_CHARACTERS and bool(re.fullmatch(self._noted, _plain(text)))
+
+    def is_everyday(self, text: str) -> bool:
+        """Tell whether people say `text` all day to anybody: "hello", "thanks"."""
+        return _plain(text) in self._everyday
+
+    def asks_again(self, text: str) -> bool:
+        """Tell whether somebody wishes to hear once more what was said last: "pardon?", "say that again"."""
+        if len(text) > LONGEST_CHARACTERS:
+            return False
+        pattern = f"{self._again}|{self._again_if_asked}" if _ASKED.search(text) else self._again
+        words = _plain(text)
+        return any(re.fullmatch(pattern, one) for one in (words, self._ends.sub("", words)))
 
     def says(self, what: str, tool: str = "") -> str:
         """Return a sentence of the house's; `{deed}` in it becomes what the tool would do."""
@@ -161,10 +195,55 @@ class AnswerWords:
         # What names the deed comes first: "yes, do it" is that, where there is no better word for the deed.
         if re.fullmatch(self._named.format(deeds="|".join(map(re.escape, deeds))), words):
             return "named"
+        if re.fullmatch(self._vague, words):
+            return "unclear"
         return "yes" if re.fullmatch(self._yes, words) else ""
 
     def _deeds_of(self, tool: str) -> Sequence[str]:
         return self._deeds.get(tool.rpartition(".")[2], self._deed)
+
+
+class HouseAnswers:
+    """How yes and no are said in a house's languages: that of the turn is looked at first, and is spoken.
+
+    A page may speak another language than the house: what was pressed there is answered in it.
+    """
+
+    def __init__(self, words: Mapping[str, AnswerWords], of_pages: Mapping[str, AnswerWords] | None = None) -> None:
+        self._words = words
+        self._of_pages = of_pages or {}
+
+    def means(self, text: str, tool: str) -> Meaning:
+        """See `AnswerWords.means`."""
+        return next((meaning for one in self._in_order() if (meaning := one.means(text, tool))), "")
+
+    def is_taken_note(self, text: str) -> bool:
+        """See `AnswerWords.is_taken_note`."""
+        return any(one.is_taken_note(text) for one in self._in_order())
+
+    def is_everyday(self, text: str) -> bool:
+        """See `AnswerWords.is_everyday`; in every language that is written down, for visitors speak others."""
+        return any(one.is_everyday(text) for one in (*self._words.values(), *self._of_pages.values()))
+
+    def asks_again(self, text: str) -> bool:
+        """See `AnswerWords.asks_again`."""
+        return any(one.asks_again(text) for one in self._in_order())
+
+    def says(self, what: str, tool: str = "") -> str:
+        """See `AnswerWords.says`."""
+        return self._of_pages.get(spoken_language(), self._in_order()[0]).says(what, tool)
+
+    def _in_order(self) -> list[AnswerWords]:
+        spoken = spoken_language()
+        return [self._words[one] for one in sorted(self._words, key=lambda one: one != spoken)]
+
+
+def open_answers(languages: Sequence[str]) -> HouseAnswers:
+    """Return how a house's languages answer. Raises `ConfigError` when nobody has written one of them down."""
+    known = [file.stem for file in ANSWERS.glob("*.yaml")]
+    return HouseAnswers(
+        {language: open_wording(language) for language in languages}, {name: open_wording(name) for name in known}
+    )
 
 
 def open_wording(language: str) -> AnswerWords:
@@ -201,7 +280,7 @@ class HouseConfirmations:
     """
 
     seal: HouseKey
-    wording: AnswerWords
+    wording: AnswerWords | HouseAnswers
     tools: Tools
     may_talk: Callable[[Actor, str], bool]  # does this agent talk to this actor?
     now: Callable[[], float] = time.time
@@ -254,9 +333,10 @@ class HouseConfirmations:
         tool, late = question.pending.ask.tool, self.now() - question.expires_at
         meaning = self._meaning(turn, tool)
         again = self._again(question, meaning) if meaning and late < 0 else ""
-        if again and question.patience:
+        costs = question.heard and meaning != "again"  # who could not hear it has answered nothing yet
+        if again and (question.patience or not costs):
             question.turn, question.sentence, question.heard = turn, again, True
-            question.patience -= again != question.pending.ask.sentence
+            question.patience -= costs
             return again
         question.awaits_words = False
         if late >= 0:
@@ -264,6 +344,17 @@ class HouseConfirmations:
         if again or not meaning:
             return self._taken_back(question, self.wording.says("given_up") if again else "")
         return self._answer(question, turn, meaning)
+
+    def asks_again(self, text: str) -> bool:
+        """See `AnswerWords.asks_again`."""
+        return self.wording.asks_again(text)
+
+    def once_more(self, turn: Turn) -> str:
+        """Return what was said last, to who wishes to hear it again; "" to all other words, and to programs."""
+        if turn.channel is None or not self.wording.asks_again(turn.text):
+            return ""
+        answers = [one.text for one in turn.history if one.author == "assistant" and one.text]
+        return answers[-1] if answers else self.wording.says("nothing_said")
 
     def unasked(self, turn: Turn) -> str:
         """Return what to say to an answer that no question waits for; "" when the turn is none, or nobody's."""
@@ -310,6 +401,7 @@ class HouseConfirmations:
             *(fresh_id("turn"), "Yes." if yes else "No.", question.turn.actor, self.now()),
             channel=channel,
             agent=question.agent,
+            language=question.turn.language,
             remembered=question.turn.remembered,
             answer=SettledConfirmation(call, SignedAnswer(ask_id, yes=yes), "" if yes else self.refused),
         )
@@ -327,6 +419,8 @@ class HouseConfirmations:
         ask = question.pending.ask
         if meaning == "no":
             return ""
+        if meaning == "again":
+            return question.sentence
         if not question.heard:
             return ask.sentence
         if meaning == "unclear":
@@ -349,6 +443,8 @@ class HouseConfirmations:
             del self._put[ask_id]
 
     def _too_late(self, meaning: Meaning, late: float) -> str | None:
+        if meaning == "again":  # nobody is read a question that no answer counts to any more
+            return self.wording.says("too_late")
         if not meaning or late > LATE_SECONDS:
             return None
         return self.refused if meaning == "no" else self.wording.says("too_late")

@@ -1,0 +1,93 @@
+"""For whom a message may be left: for people who can hear it, by devices of their own."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from atlas.conversation import Actor, Tool, ToolCall, ToolResult
+from atlas.mcp.recipients import RecipientTools
+from atlas.own_words import speaking
+from atlas.store.devices import DeviceStore, open_devices
+from tests.scripted_tools import ScriptedResult, ScriptedTools
+
+ANNA = Actor("Anna", "annas phone", "adult")
+
+
+def tools_of(devices: DeviceStore) -> RecipientTools:
+    tool = Tool("messages.leave", "Leave a message.", {"type": "object"})
+    return RecipientTools(
+        ScriptedTools([(tool, lambda arguments, _: ScriptedResult(f"For {arguments.get('person')}."))]),
+        devices.residents,
+        lambda room, device: "there",
+        {"Mum": "Anna"},
+    )
+
+
+async def leave(tools: RecipientTools, **arguments: Any) -> ToolResult:
+    return await tools.call(ToolCall("call_1", "messages.leave", {"text": "Dinner", **arguments}), ANNA, "turn_1")
+
+
+async def test_a_message_is_left_for_who_has_a_device_and_for_no_other_person(data: Path) -> None:
+    async with open_devices(data) as devices:
+        await devices.create("annas phone", "adult", "Anna")
+        await devices.create("toms phone", "child", "Tom")
+        await devices.create("guest phone", "guest", "Gus")
+        tools = tools_of(devices)
+        for fit, person in (
+            ("tom", "Tom"),
+            (" Anna ", "Anna"),
+            ("mum", "Anna"),
+            ("", ""),
+        ):  # by the name that is told to the rooms
+            assert (await leave(tools, person=fit)).text == f"For {person}."
+        assert (await leave(tools, room="kitchen")).ok
+        for unfit in ("Gandalf", "Gus"):
+            refused = await leave(tools, person=unfit)
+            sentence = "I can leave a message for Anna, Tom, for a room, or for everybody."
+            assert (refused.ok, refused.error, refused.text) == (False, "not_found", sentence)
+
+
+@pytest.mark.parametrize(
+    ("language", "sentence"),
+    [
+        ("en", "I can leave a message for a room or for everybody, but I know nobody by name."),
+        ("de", "Ich kann eine Nachricht für ein Zimmer oder für alle hinterlassen, kenne aber niemanden mit Namen."),
+    ],
+)
+async def test_where_nobody_has_a_name_a_message_is_for_a_room_or_everybody(
+    data: Path, language: str, sentence: str
+) -> None:
+    async with open_devices(data) as devices:
+        with speaking(language):
+            assert (await leave(tools_of(devices), person="Anna")).text == sentence
+
+
+@pytest.mark.parametrize(
+    ("audience", "sentence"),
+    [
+        ("there", "Ich sage es überall."),
+        ("elsewhere", "Dort kann mich gerade niemand hören, also sage ich es, wo jemand ist."),
+        ("sender", "Sonst ist gerade nichts verbunden, also sagt es nur dieses Gerät."),
+        ("nobody", "Gerade ist nichts verbunden, was es sagen könnte. Es wartet eine Stunde."),
+    ],
+)
+async def test_an_announcement_says_who_hears_it(audience: str, sentence: str) -> None:
+    asked_for: list[tuple[str, str]] = []
+
+    def heard_by(room: str, device: str) -> str:
+        asked_for.append((room, device))
+        return audience
+
+    async def nobody() -> list[str]:
+        return []
+
+    tool = Tool("broadcast.say", "Announce something.", {"type": "object"})
+    result = ScriptedResult("Ich sage es überall.", {"broadcast": {"room": "kitchen"}})
+    tools = RecipientTools(ScriptedTools([(tool, lambda *_: result)]), nobody, heard_by)
+    with speaking("de"):
+        answer = await tools.call(ToolCall("call_1", "broadcast.say", {"text": "Essen!"}), ANNA, "turn_1")
+    assert (answer.ok, answer.text) == (True, sentence)
+    assert asked_for == [("kitchen", "annas phone")]
