@@ -82,6 +82,8 @@ export interface AnnouncementReply {
 /** A person's answer. Closing a question without one is a no. */
 export interface Answer {
   answer: "yes" | "no";
+  /** Where it was pressed */
+  channel?: "button" | "terminal";
 }
 
 /** What came of it; with a receipt when it was a page that had asked. */
@@ -111,6 +113,13 @@ export interface AsksReply {
   asks: WaitingAsk[];
 }
 
+/** The last backup; null when none was ever made. */
+export interface BackupsReply {
+  last: LastBackupItem | null;
+  /** Null when the day's backup was made, or none is wanted */
+  failed: FailedBackupItem | null;
+}
+
 /** The board, and the files in it that nobody can read. */
 export interface BoardReply {
   sentence: string;
@@ -118,6 +127,15 @@ export interface BoardReply {
   columns: string[];
   tasks: TaskItem[];
   problems: PaperProblem[];
+}
+
+/** One graphics card. */
+export interface CardItem {
+  name: string;
+  /** Share of the time, 0 to 1; null where the driver does not tell */
+  busy: number | null;
+  used_bytes: number;
+  memory_bytes: number;
 }
 
 /** Event `changed`: ask for this again. `everything` when the house was away, or the page for too long. */
@@ -202,11 +220,6 @@ export interface DeviceItem {
   lacks: string;
 }
 
-/** Where a device stands now; empty for nowhere. */
-export interface DeviceMove {
-  room: string;
-}
-
 /** The devices that were set. */
 export interface DevicesReply {
   sentence: string;
@@ -286,12 +299,21 @@ export interface EventsReply {
   remarks: string[];
 }
 
+/** Why the day's backup was not made; it is tried again every hour. */
+export interface FailedBackupItem {
+  /** In seconds since 1970 */
+  at: number;
+  why: string;
+}
+
 /** One thing that the doctor looked at. */
 export interface FindingItem {
   what: string;
   seen: string;
   /** What to do; empty when it is well */
   advice: string;
+  /** A part's own words, in English, where it is not well */
+  log: string;
   well: boolean;
 }
 
@@ -314,6 +336,41 @@ export interface ForgottenReply {
   /** Whether the last trace is off the disk; else it goes later, by itself */
   bytes_gone: boolean;
   model_forgot: boolean;
+}
+
+/** One field of a form. A secret is never shown: only whether there is one. */
+export interface FormFieldItem {
+  name: string;
+  kind: "text" | "number" | "secret" | "choice" | "list" | "switch";
+  choices: string[];
+  value: string | number | boolean | string[] | null;
+  filled: boolean;
+  /** The file, a variable of the environment, or `default` */
+  origin: string;
+  /** Whether it counts as soon as it is saved; else at the next start */
+  at_once: boolean;
+  /** Whether what stands there is not what the house runs with yet */
+  waits: boolean;
+}
+
+/** What was saved counts now, but for what somebody has to start again. */
+export interface FormSaved {
+  form: SettingForm;
+  /** Parts that somebody has to start again, such as by systemd */
+  by_hand: string[];
+}
+
+/** What came of trying it. */
+export interface FormTried {
+  ok: boolean;
+  sentence: string;
+}
+
+/** What is to stand in a form. A field that is left out stays; null or an empty text takes it out. */
+export interface FormValues {
+  values: Record<string, string | number | boolean | string[] | null>;
+  /** List in [egress] what these settings need to reach */
+  reach?: boolean;
 }
 
 /** A note that holds some words. */
@@ -340,6 +397,18 @@ export interface HealthReply {
   parts: PartItem[];
 }
 
+/** What a recogniser made of what was spoken, beside the words that were taken for it. */
+export interface HeardReadings {
+  /** Other readings, the best first */
+  others: string[];
+  /** Commands that it may have been, which were asked about */
+  possible: string[];
+  /** Whether it hardly believed these words */
+  doubtful: boolean;
+  /** The person whose voice it was taken for; empty where nobody's was known */
+  voice: string;
+}
+
 /** The changes, the latest first. */
 export interface HistoryReply {
   sentence: string;
@@ -364,6 +433,10 @@ export interface InvitationReply {
   path: string;
   /** How long it is open */
   seconds: number;
+  /** Where other devices open it; the same path at an address of the house */
+  link: ScannedLink;
+  /** Where a phone learns to trust the house; null without https */
+  guide: ScannedLink | null;
 }
 
 /** The device that shall be let in. */
@@ -373,8 +446,20 @@ export interface InvitationWish {
   person?: string;
   room?: string;
   hours?: number | null;
+  /** It is somebody whom the house knows already: the device reads all that they said */
+  same_person?: boolean;
   /** Six digits to be typed, for screens and satellites */
   digits?: boolean;
+}
+
+/** Which backup was made last, wherever it lies now. */
+export interface LastBackupItem {
+  /** In seconds since 1970 */
+  at: number;
+  file: string;
+  bytes: number;
+  /** How keys and passwords lie in it */
+  secrets: "none" | "sealed" | "plain";
 }
 
 /** What became of the things. */
@@ -421,6 +506,28 @@ export interface ListsReply {
   problems: PaperProblem[];
 }
 
+/** How busy the machine was just before a moment. */
+export interface LoadItem {
+  /** Seconds since 1970 */
+  at: number;
+  /** Share of all cores, 0 to 1 */
+  processor: number;
+  /** Memory that is not available to others */
+  used_bytes: number;
+  /** Empty where there are none, and until somebody has looked for a moment */
+  cards: CardItem[];
+  /** By model, while it spoke; 0 where it did not */
+  tokens_per_second: Record<string, number>;
+}
+
+/** The last minutes, the oldest first. */
+export interface LoadReply {
+  every_seconds: number;
+  cores: number;
+  memory_bytes: number;
+  samples: LoadItem[];
+}
+
 /** The caller as the house knows them, and what a page needs to begin. */
 export interface MeReply {
   person: string;
@@ -430,12 +537,29 @@ export interface MeReply {
   language: string;
   agents: string[];
   version: string;
+  /** Whether a cookie of the browser lets the caller in, which no page can show */
+  by_cookie: boolean;
 }
 
 /** A place that weights can be in. */
 export interface MemoryItem {
   name: string;
   free_bytes: number;
+}
+
+/** What was written; it counts when Atlas is started again. */
+export interface ModelChosen {
+  model: string;
+  role: string;
+  /** Whose it is; empty for ears and voices, which are the house's */
+  agent: string;
+  /** Whether there is memory for it */
+  fits: boolean;
+  layers_on_gpu: number;
+  gpu_bytes: number;
+  ram_bytes: number;
+  /** An estimate, where it is known how fast memory is read */
+  tokens_per_second: number | null;
 }
 
 /** One model of the catalogue. */
@@ -452,8 +576,19 @@ export interface ModelItem {
   needs: string;
   on_disk: boolean;
   in_use: boolean;
+  /** Whether it can be pulled from here: others come by the terminal */
+  pullable: boolean;
+  /** Whether it is chosen in the settings */
+  usable: boolean;
+  /** How its pull stands, where one was begun */
+  pull: PullItem | null;
   /** Whether somebody has computed its hashes from the files */
   verified: boolean;
+}
+
+/** Who is to use a model. */
+export interface ModelUse {
+  agent?: string;
 }
 
 /** The models, and where there is room for them. */
@@ -521,6 +656,21 @@ export interface NewTimer {
   room?: string;
 }
 
+/** Sentences of the caller's own, each a recording; only the voiceprint that is made of them is stored. */
+export interface NewVoice {
+  /** WAV, MP3, M4A, Ogg, FLAC or WebM in base64 */
+  sounds: string[];
+}
+
+/** A message: words, or a recording, or both. */
+export interface NewVoiceMessage {
+  text?: string;
+  room?: string;
+  person?: string;
+  /** WAV, MP3, M4A, Ogg, FLAC or WebM in base64, a minute at most; its words are understood here */
+  sound?: string;
+}
+
 /** What is to be added at the end. */
 export interface NoteAddition {
   text: string;
@@ -575,6 +725,8 @@ export interface PartItem {
   what: string;
   /** What to do; empty when it is well */
   hint: string;
+  /** The part's own words, in English, where it is not well */
+  log: string;
 }
 
 /** The people of the house. */
@@ -590,6 +742,62 @@ export interface PersonItem {
   devices: string[];
   /** When one of their devices was last used, in seconds since 1970 */
   seen: number | null;
+}
+
+/** What the calls of the last days would have got. */
+export interface PreviewReply {
+  sentence: string;
+  receipt: ReceiptReply | null;
+  calls: number;
+  changed: number;
+  counts: VerdictCount[];
+  /** The latest of them, fifty at most */
+  changes: VerdictChange[];
+  /** Calls for which it depends on words that the record does not hold */
+  perhaps: number;
+  /** False when there were more calls than were looked at */
+  whole: boolean;
+}
+
+/** How a pull stands. */
+export interface PullItem {
+  /** Others come first */
+  waiting: boolean;
+  /** Bytes that were brought and checked */
+  done: number;
+  total: number;
+  left_seconds: number | null;
+  /** Why it stopped; a new one goes on from there */
+  error: string;
+}
+
+/** How a device stands, and what it could ask for. */
+export interface PushReply {
+  /** Push services that the owner allows; empty: nobody is told anything */
+  services: string[];
+  /** What a browser subscribes with (applicationServerKey); empty where nothing is sent */
+  key: string;
+  /** HOST:PORT of the service by which this device is told; empty: it is not */
+  service: string;
+  /** The address there, for the browser to know its own */
+  endpoint: string;
+  /** Seconds since 1970 */
+  since: number | null;
+  /** Rooms that are connected now, in which what waits is said aloud */
+  rooms: string[];
+}
+
+/** What a browser says of its subscription. */
+export interface PushSubscribed {
+  endpoint: string;
+  p256dh: string;
+  auth: string;
+  language?: string;
+}
+
+/** Whether the service took a message; the device shows it when it comes. */
+export interface PushTried {
+  sent: boolean;
 }
 
 /** Proof that something changed; `history/undo` takes it back by this id. */
@@ -702,6 +910,45 @@ export interface RuleItem {
   risks: string[];
   /** What it depends on besides, in words */
   when: string;
+  /** It stands in the house's own file, and may be changed; others are the roles' */
+  editable: boolean;
+  people: string[];
+  rooms: string[];
+  devices: string[];
+  /** Patterns of what an argument says, by its name */
+  arguments: Record<string, string[]>;
+  /** HH:MM-HH:MM, on the house's clocks */
+  hours: string[];
+  days: string[];
+}
+
+/** A rule that is to be tried: put in by its id, or, without values, taken out. */
+export interface RulePreviewed {
+  id: string;
+  values?: RuleValues | null;
+}
+
+/** It counts now, but for what somebody has to start again. */
+export interface RuleSaved {
+  /** Parts that somebody has to start again, such as by systemd */
+  by_hand: string[];
+}
+
+/** A rule as its form has it. An empty list is all of them. */
+export interface RuleValues {
+  then: "deny" | "confirm" | "explicit";
+  /** What people are told */
+  because: string;
+  agents?: string[];
+  roles?: ("owner" | "adult" | "teen" | "child" | "guest" | "satellite")[];
+  people?: string[];
+  rooms?: string[];
+  devices?: string[];
+  tools?: string[];
+  risks?: ("read" | "change" | "destructive" | "outward")[];
+  arguments?: Record<string, string[]>;
+  hours?: string[];
+  days?: ("mon" | "tue" | "wed" | "thu" | "fri" | "sat" | "sun")[];
 }
 
 /** What each role may have an agent do, and why. */
@@ -713,6 +960,17 @@ export interface RulesReply {
   rules: RuleItem[];
   /** What holds after words of others were read */
   others_words: string;
+}
+
+/** What one call of a tool came to. */
+export interface SaidDeed {
+  call: string;
+  tool: string;
+  arguments: Record<string, unknown>;
+  state: "done" | "asks" | "refused" | "failed";
+  sentence: string;
+  /** Proves a change, and takes it back by `history/undo`; may be empty */
+  receipt: string;
 }
 
 /** A message that holds the words. */
@@ -747,6 +1005,9 @@ export interface SaidTurn {
   device: string;
   spoken: boolean;
   end: string;
+  /** Null when it was typed */
+  readings: HeardReadings | null;
+  deeds: SaidDeed[];
   messages: SaidMessage[];
 }
 
@@ -755,6 +1016,65 @@ export interface SaidTurnsReply {
   turns: SaidTurn[];
   /** Whether there are older ones */
   more: boolean;
+}
+
+/** An address that a phone opens by its camera. */
+export interface ScannedLink {
+  address: string;
+  /** Its QR code: the address of an image that holds itself */
+  qr: string;
+}
+
+/** One call that a sentence stands for. */
+export interface SentenceCall {
+  tool: string;
+  arguments: Record<string, unknown>;
+}
+
+/** What somebody says, and what it is to do. */
+export interface SentenceDraft {
+  text: string;
+  /** Empty: what the text means by itself */
+  meaning?: string;
+}
+
+/** One sentence that was taught. */
+export interface SentenceItem {
+  id: string;
+  text: string;
+  /** The sentence by which its meaning was given */
+  meaning: string;
+  calls: SentenceCall[];
+}
+
+/** The sentences that were taught, the oldest first. */
+export interface SentencesReply {
+  sentences: SentenceItem[];
+}
+
+/** One form, and what of it has to be allowed to leave the house. */
+export interface SettingForm {
+  form: "house" | "wake" | "room" | "weather" | "home_assistant" | "mqtt" | "mail" | "calendar" | "push" | "egress" | "backup";
+  /** Which entry of its kind it is; -1 is one that is not there yet */
+  number: number;
+  /** Whether there can be more entries of its kind */
+  several: boolean;
+  fields: FormFieldItem[];
+  /** Whether a tool can try it, and it alone */
+  triable: boolean;
+  /** Whether its settings need to reach somebody */
+  reaches: boolean;
+  /** What these settings need to reach */
+  hosts: string[];
+  /** Those of them that [egress] does not list */
+  barred: string[];
+}
+
+/** All forms. */
+export interface SettingFormsReply {
+  /** The file that is written */
+  file: string;
+  forms: SettingForm[];
 }
 
 /** One setting. */
@@ -851,6 +1171,14 @@ export interface TimersReply {
   timers: TimerItem[];
 }
 
+/** Where a device stands now, and whose alone it is; empty for nowhere and nobody. What is left out stays. */
+export interface TokenDeviceChange {
+  room?: string | null;
+  person?: string | null;
+  /** It is somebody whom the house knows already: the device reads all that they said */
+  same_person?: boolean;
+}
+
 /** One device that may come in. */
 export interface TokenDeviceItem {
   name: string;
@@ -935,6 +1263,26 @@ export interface UsageReply {
   agents: AgentUsage[];
 }
 
+/** One call that would have got another verdict. */
+export interface VerdictChange {
+  /** Seconds since 1970 */
+  at: number;
+  tool: string;
+  person: string;
+  device: string;
+  role: string;
+  before: string;
+  after: string;
+}
+
+/** How many calls would have got another verdict. */
+export interface VerdictCount {
+  /** allow, confirm, explicit or deny */
+  before: string;
+  after: string;
+  count: number;
+}
+
 /** Whether the record is as it was written. */
 export interface VerdictReply {
   sentence: string;
@@ -942,6 +1290,65 @@ export interface VerdictReply {
   rows: number;
   /** Empty when every row is as it was written */
   problems: string[];
+}
+
+/** A person whose voice is known; nobody gets the voiceprint itself. */
+export interface VoiceItem {
+  person: string;
+  /** Of how many sentences */
+  sentences: number;
+  /** Seconds since 1970 */
+  recorded: number;
+  mine: boolean;
+}
+
+/** One message, without its sound. */
+export interface VoiceMessage {
+  id: string;
+  /** Its words, as far as they were understood */
+  text: string;
+  /** The room that it is for; empty, with no person, is everybody */
+  room: string;
+  /** The person whom it is for */
+  person: string;
+  /** The person who left it; empty when nobody knows */
+  sender: string;
+  sender_room: string;
+  /** Seconds since 1970 */
+  at: number;
+  /** When it was played to whom it is for */
+  heard_at: number | null;
+  /** Whether the caller left it */
+  mine: boolean;
+  /** Of its sound; 0 for one that is words alone */
+  seconds: number;
+}
+
+/** The message that was left, heard or deleted. */
+export interface VoiceMessageReply {
+  sentence: string;
+  receipt: ReceiptReply | null;
+  message: VoiceMessage;
+}
+
+/** The messages for the caller and those that they left, the oldest first. */
+export interface VoiceMessagesReply {
+  sentence: string;
+  receipt: ReceiptReply | null;
+  messages: VoiceMessage[];
+  /** What others have not heard yet: for an owner, who may delete it */
+  others: WaitingVoiceMessage[];
+}
+
+/** Whose voices are known: for an owner everybody's, for others their own. */
+export interface VoicesReply {
+  /** Whether this house knows anybody by voice: [voices] in atlas.toml */
+  enabled: boolean;
+  /** How many sentences are to be recorded */
+  sentences: number;
+  /** Whether a room would call the caller by name: not an owner, nor a nameless device */
+  named: boolean;
+  voices: VoiceItem[];
 }
 
 /** A question that waits, and who asks. */
@@ -970,530 +1377,10 @@ export interface WaitingReply {
   ask: AskReply;
 }
 
-export interface Operations {
-  /** Tell who the caller is, the agents they may talk to (the usual one first), and the house's language. */
-  "GET /api/me": {
-    path: Record<string, never>;
-    query: Record<string, never>;
-    body: undefined;
-    reply: MeReply;
-  };
-  /** List the timers, the next to end first. */
-  "GET /api/timers": {
-    path: Record<string, never>;
-    query: { agent?: string };
-    body: undefined;
-    reply: TimersReply;
-  };
-  /** Start a timer. */
-  "POST /api/timers": {
-    path: Record<string, never>;
-    query: { agent?: string };
-    body: NewTimer;
-    reply: TimerReply;
-  };
-  /** Cancel every timer, or every one of a room. */
-  "DELETE /api/timers": {
-    path: Record<string, never>;
-    query: { room?: string; agent?: string };
-    body: undefined;
-    reply: TimersReply;
-  };
-  /** Pause a timer, let it go on, or make it longer or shorter. */
-  "PATCH /api/timers/{timer}": {
-    path: { timer: string };
-    query: { agent?: string };
-    body: TimerChange;
-    reply: TimerReply;
-  };
-  /** Cancel a timer. */
-  "DELETE /api/timers/{timer}": {
-    path: { timer: string };
-    query: { agent?: string };
-    body: undefined;
-    reply: TimerReply;
-  };
-  /** Stop a timer that rings, in whatever room: by the id that its event had. One that runs is cancelled instead. */
-  "POST /api/timers/{timer}/stop": {
-    path: { timer: string };
-    query: Record<string, never>;
-    body: undefined;
-    reply: undefined;
-  };
-  /** List the alarms. */
-  "GET /api/alarms": {
-    path: Record<string, never>;
-    query: { agent?: string };
-    body: undefined;
-    reply: AlarmsReply;
-  };
-  /** Set an alarm. */
-  "POST /api/alarms": {
-    path: Record<string, never>;
-    query: { agent?: string };
-    body: NewAlarm;
-    reply: AlarmsReply;
-  };
-  /** Move an alarm to another time, or switch it on or off. */
-  "PATCH /api/alarms/{alarm}": {
-    path: { alarm: string };
-    query: { agent?: string };
-    body: AlarmChange;
-    reply: AlarmsReply;
-  };
-  /** Cancel an alarm. */
-  "DELETE /api/alarms/{alarm}": {
-    path: { alarm: string };
-    query: { agent?: string };
-    body: undefined;
-    reply: AlarmsReply;
-  };
-  /** Stop an alarm that rings. */
-  "POST /api/alarms/{alarm}/stop": {
-    path: { alarm: string };
-    query: { agent?: string };
-    body: undefined;
-    reply: AlarmsReply;
-  };
-  /** Silence an alarm that rings for some minutes. */
-  "POST /api/alarms/{alarm}/snooze": {
-    path: { alarm: string };
-    query: { agent?: string };
-    body: Snooze;
-    reply: AlarmsReply;
-  };
-  /** Leave out the next ring of a recurring alarm. */
-  "POST /api/alarms/{alarm}/skip": {
-    path: { alarm: string };
-    query: { agent?: string };
-    body: undefined;
-    reply: AlarmsReply;
-  };
-  /** List the reminders, or those for a person. */
-  "GET /api/reminders": {
-    path: Record<string, never>;
-    query: { person?: string; agent?: string };
-    body: undefined;
-    reply: RemindersReply;
-  };
-  /** Add a reminder. */
-  "POST /api/reminders": {
-    path: Record<string, never>;
-    query: { agent?: string };
-    body: NewReminder;
-    reply: ReminderReply;
-  };
-  /** Change the words, the time, the person or the room of a reminder. */
-  "PATCH /api/reminders/{reminder}": {
-    path: { reminder: string };
-    query: { agent?: string };
-    body: ReminderChange;
-    reply: ReminderReply;
-  };
-  /** Cancel a reminder. */
-  "DELETE /api/reminders/{reminder}": {
-    path: { reminder: string };
-    query: { agent?: string };
-    body: undefined;
-    reply: ReminderReply;
-  };
-  /** Have a reminder said again later. */
-  "POST /api/reminders/{reminder}/snooze": {
-    path: { reminder: string };
-    query: { agent?: string };
-    body: ReminderSnooze;
-    reply: ReminderReply;
-  };
-  /** Note that what a reminder is about was done. */
-  "POST /api/reminders/{reminder}/done": {
-    path: { reminder: string };
-    query: { agent?: string };
-    body: undefined;
-    reply: ReminderReply;
-  };
-  /** Show every device with its state, or those of a room. */
-  "GET /api/home": {
-    path: Record<string, never>;
-    query: { room?: string; agent?: string };
-    body: undefined;
-    reply: HomeReply;
-  };
-  /** Set a device. What its lock needs a yes for is answered with 202 and the question. */
-  "PATCH /api/home/devices/{device}": {
-    path: { device: string };
-    query: { agent?: string };
-    body: DeviceChange;
-    reply: DevicesReply;
-  };
-  /** Start a scene, by its id or its name. */
-  "POST /api/home/scenes/{scene}": {
-    path: { scene: string };
-    query: { agent?: string };
-    body: undefined;
-    reply: DevicesReply;
-  };
-  /** Tell which lists there are. */
-  "GET /api/lists": {
-    path: Record<string, never>;
-    query: { agent?: string };
-    body: undefined;
-    reply: ListsReply;
-  };
-  /** Show what is on a list. */
-  "GET /api/lists/{list_name}": {
-    path: { list_name: string };
-    query: { agent?: string };
-    body: undefined;
-    reply: ListReply;
-  };
-  /** Put things on a list, which is made when there is none; what was ticked off is wanted again. */
-  "POST /api/lists/{list_name}/items": {
-    path: { list_name: string };
-    query: { agent?: string };
-    body: ListItems;
-    reply: ListChangeReply;
-  };
-  /** Clear a list, after a yes. */
-  "DELETE /api/lists/{list_name}/items": {
-    path: { list_name: string };
-    query: { checked_only?: boolean; agent?: string };
-    body: undefined;
-    reply: ListChangeReply;
-  };
-  /** Tick things off. */
-  "POST /api/lists/{list_name}/check": {
-    path: { list_name: string };
-    query: { agent?: string };
-    body: ListItems;
-    reply: ListChangeReply;
-  };
-  /** Take things off a list. */
-  "POST /api/lists/{list_name}/remove": {
-    path: { list_name: string };
-    query: { agent?: string };
-    body: ListItems;
-    reply: ListChangeReply;
-  };
-  /** Show the whole board, or the tasks of a column, of somebody, or that are due. */
-  "GET /api/tasks": {
-    path: Record<string, never>;
-    query: { column?: "backlog" | "todo" | "doing" | "done" | ""; assignee?: string; due?: string; agent?: string };
-    body: undefined;
-    reply: BoardReply;
-  };
-  /** Add a task. */
-  "POST /api/tasks": {
-    path: Record<string, never>;
-    query: { agent?: string };
-    body: NewTask;
-    reply: TaskReply;
-  };
-  /** Move a task to another column, or change it. */
-  "PATCH /api/tasks/{task}": {
-    path: { task: string };
-    query: { agent?: string };
-    body: TaskChange;
-    reply: TaskReply;
-  };
-  /** Remove a task for good, after a yes. */
-  "DELETE /api/tasks/{task}": {
-    path: { task: string };
-    query: { agent?: string };
-    body: undefined;
-    reply: TaskReply;
-  };
-  /** Tell which notes there are. */
-  "GET /api/notes": {
-    path: Record<string, never>;
-    query: { agent?: string };
-    body: undefined;
-    reply: NotesReply;
-  };
-  /** Write a note. */
-  "POST /api/notes": {
-    path: Record<string, never>;
-    query: { agent?: string };
-    body: NewNote;
-    reply: NoteReply;
-  };
-  /** Find the notes that hold all of these words. */
-  "GET /api/notes/search": {
-    path: Record<string, never>;
-    query: { q: string; agent?: string };
-    body: undefined;
-    reply: FoundNotesReply;
-  };
-  /** Show a note. */
-  "GET /api/notes/note": {
-    path: Record<string, never>;
-    query: { note: string; agent?: string };
-    body: undefined;
-    reply: NoteTextReply;
-  };
-  /** Write the whole text of a note anew. */
-  "PUT /api/notes/note": {
-    path: Record<string, never>;
-    query: { note: string; agent?: string };
-    body: NoteEdit;
-    reply: NoteReply;
-  };
-  /** Remove a note for good, after a yes. */
-  "DELETE /api/notes/note": {
-    path: Record<string, never>;
-    query: { note: string; agent?: string };
-    body: undefined;
-    reply: NoteReply;
-  };
-  /** Add to the end of a note. */
-  "POST /api/notes/note/append": {
-    path: Record<string, never>;
-    query: { note: string; agent?: string };
-    body: NoteAddition;
-    reply: NoteReply;
-  };
-  /** List the events from one day to another. */
-  "GET /api/calendar": {
-    path: Record<string, never>;
-    query: { from: string; to: string; agent?: string };
-    body: undefined;
-    reply: EventsReply;
-  };
-  /** Add an event. */
-  "POST /api/calendar": {
-    path: Record<string, never>;
-    query: { agent?: string };
-    body: NewEvent;
-    reply: EventReply;
-  };
-  /** Find events of the last month or the coming year. */
-  "GET /api/calendar/search": {
-    path: Record<string, never>;
-    query: { q: string; agent?: string };
-    body: undefined;
-    reply: EventsReply;
-  };
-  /** Change an event, one of a series, or the whole series. */
-  "PATCH /api/calendar/{event}": {
-    path: { event: string };
-    query: { day?: string | null; agent?: string };
-    body: EventChange;
-    reply: EventReply;
-  };
-  /** Remove an event, one of a series, or the whole series, after a yes. */
-  "DELETE /api/calendar/{event}": {
-    path: { event: string };
-    query: { day?: string | null; whole_series?: boolean; agent?: string };
-    body: undefined;
-    reply: EventReply;
-  };
-  /** List the questions that wait and that the caller may answer. */
-  "GET /api/asks": {
-    path: Record<string, never>;
-    query: Record<string, never>;
-    body: undefined;
-    reply: AsksReply;
-  };
-  /** Answer a question; what it was about is done, once, before this returns. */
-  "POST /api/asks/{ask}": {
-    path: { ask: string };
-    query: Record<string, never>;
-    body: Answer;
-    reply: AnswerReply;
-  };
-  /** Send events as they happen: `changed` (resumable by Last-Event-ID) and, with `rings`, `ring`. */
-  "GET /api/events": {
-    path: Record<string, never>;
-    query: { rings?: boolean };
-    body: undefined;
-    reply: ChangeEvent | RingEvent;
-  };
-  /** List what the caller changed lately, or what everybody did. */
-  "GET /api/history": {
-    path: Record<string, never>;
-    query: { limit?: number; everyone?: boolean; agent?: string };
-    body: undefined;
-    reply: HistoryReply;
-  };
-  /** Take a change back. */
-  "POST /api/history/undo": {
-    path: Record<string, never>;
-    query: { agent?: string };
-    body: Undo;
-    reply: ToolReply;
-  };
-  /** Tell in which rooms the caller has talked to an agent. */
-  "GET /api/conversations": {
-    path: Record<string, never>;
-    query: { agent?: string; person?: string | null; device?: string | null; room?: string | null };
-    body: undefined;
-    reply: ConversationsReply;
-  };
-  /** Forget everything, the last turns, the last seconds, or from one moment until another: one of these. */
-  "DELETE /api/conversations": {
-    path: Record<string, never>;
-    query: { everything?: boolean; last?: number | null; last_seconds?: number | null; since?: string | null; until?: string | null; agent?: string; person?: string | null; device?: string | null; room?: string | null };
-    body: undefined;
-    reply: ForgottenReply;
-  };
-  /** Show what was said last, or before a turn. */
-  "GET /api/conversations/turns": {
-    path: Record<string, never>;
-    query: { before?: number | null; limit?: number; agent?: string; person?: string | null; device?: string | null; room?: string | null };
-    body: undefined;
-    reply: SaidTurnsReply;
-  };
-  /** Find what was said, by words. */
-  "GET /api/conversations/search": {
-    path: Record<string, never>;
-    query: { q: string; limit?: number; agent?: string; person?: string | null; device?: string | null; room?: string | null };
-    body: undefined;
-    reply: SaidMatchesReply;
-  };
-  /** Download everything that was said, as JSON lines or as Markdown. */
-  "GET /api/conversations/export": {
-    path: Record<string, never>;
-    query: { format?: "jsonl" | "markdown"; since?: string | null; until?: string | null; agent?: string; person?: string | null; device?: string | null; room?: string | null };
-    body: undefined;
-    reply: undefined;
-  };
-  /** List the agents that talk to the caller. */
-  "GET /api/agents": {
-    path: Record<string, never>;
-    query: Record<string, never>;
-    body: undefined;
-    reply: AgentsReply;
-  };
-  /** List the people whom the house knows by a device of their own. */
-  "GET /api/people": {
-    path: Record<string, never>;
-    query: Record<string, never>;
-    body: undefined;
-    reply: PeopleReply;
-  };
-  /** List the devices that may come in. */
-  "GET /api/devices": {
-    path: Record<string, never>;
-    query: Record<string, never>;
-    body: undefined;
-    reply: TokenDevicesReply;
-  };
-  /** Say where a device stands, from its next connection on. */
-  "PATCH /api/devices/{device}": {
-    path: { device: string };
-    query: Record<string, never>;
-    body: DeviceMove;
-    reply: TokenDeviceItem;
-  };
-  /** Take a device's token back, at once; what it has open is closed within a second. */
-  "DELETE /api/devices/{device}": {
-    path: { device: string };
-    query: Record<string, never>;
-    body: undefined;
-    reply: undefined;
-  };
-  /** Open an invitation: a link for five minutes, or six digits for two; the first who has it comes in. */
-  "POST /api/pairing": {
-    path: Record<string, never>;
-    query: Record<string, never>;
-    body: InvitationWish;
-    reply: InvitationReply;
-  };
-  /** List the rooms of the home, and those that only a device says it stands in. */
-  "GET /api/rooms": {
-    path: Record<string, never>;
-    query: { agent?: string };
-    body: undefined;
-    reply: RoomsReply;
-  };
-  /** List the latest turns of all agents, or those before a moment. */
-  "GET /api/turns": {
-    path: Record<string, never>;
-    query: { limit?: number; before?: number | null };
-    body: undefined;
-    reply: TurnsReply;
-  };
-  /** Count, for each of the last days, how long every stage took. */
-  "GET /api/turns/percentiles": {
-    path: Record<string, never>;
-    query: { days?: number };
-    body: undefined;
-    reply: TurnDaysReply;
-  };
-  /** Show what every agent has used today, and what is left. */
-  "GET /api/usage": {
-    path: Record<string, never>;
-    query: Record<string, never>;
-    body: undefined;
-    reply: UsageReply;
-  };
-  /** Tell how every part of the house is. */
-  "GET /api/health": {
-    path: Record<string, never>;
-    query: Record<string, never>;
-    body: undefined;
-    reply: HealthReply;
-  };
-  /** Have the doctor look at everything; this takes a while, and one looks at a time. */
-  "POST /api/health/findings": {
-    path: Record<string, never>;
-    query: Record<string, never>;
-    body: undefined;
-    reply: FindingsReply;
-  };
-  /** Show every connection that left the house, or wanted to, in the last hours. */
-  "GET /api/egress": {
-    path: Record<string, never>;
-    query: { hours?: number };
-    body: undefined;
-    reply: EgressReply;
-  };
-  /** List the models of the catalogue, and the memory of this machine. */
-  "GET /api/models": {
-    path: Record<string, never>;
-    query: Record<string, never>;
-    body: undefined;
-    reply: ModelsReply;
-  };
-  /** Show rows of the record: of a tool, a person, a device, an outcome, a time. */
-  "GET /api/record": {
-    path: Record<string, never>;
-    query: { tool?: string; person?: string; device?: string; outcome?: string; since?: number | null; until?: number | null; before?: number; limit?: number };
-    body: undefined;
-    reply: RecordReply;
-  };
-  /** Read the whole record, and tell whether every row is as it was written. */
-  "POST /api/record/verify": {
-    path: Record<string, never>;
-    query: Record<string, never>;
-    body: undefined;
-    reply: VerdictReply;
-  };
-  /** Download every row, as JSON lines, the latest first. */
-  "GET /api/record/export": {
-    path: Record<string, never>;
-    query: Record<string, never>;
-    body: undefined;
-    reply: undefined;
-  };
-  /** Explain who may do what through an agent. */
-  "GET /api/rules": {
-    path: Record<string, never>;
-    query: { agent?: string };
-    body: undefined;
-    reply: RulesReply;
-  };
-  /** Say something through every speaker of the house, or through those of one room. */
-  "POST /api/announcements": {
-    path: Record<string, never>;
-    query: { agent?: string };
-    body: NewAnnouncement;
-    reply: AnnouncementReply;
-  };
-  /** List every setting with its value and where that comes from. */
-  "GET /api/settings": {
-    path: Record<string, never>;
-    query: Record<string, never>;
-    body: undefined;
-    reply: SettingsReply;
-  };
+/** One that waits for somebody else, of which even an owner is told no more. */
+export interface WaitingVoiceMessage {
+  id: string;
+  person: string;
+  /** Seconds since 1970 */
+  at: number;
 }

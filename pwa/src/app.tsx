@@ -3,10 +3,12 @@
 import type { ComponentType } from "preact";
 import { Confirmations } from "./confirm.tsx";
 import { Door } from "./door.tsx";
-import { token } from "./house/account.ts";
+import { account } from "./house/account.ts";
+import { agent } from "./house/agent.ts";
 import { line, story, talk } from "./house/house.ts";
 import { me } from "./house/me.ts";
 import { newer } from "./house/offline.ts";
+import { AccountOffer } from "./offer.tsx";
 import { More } from "./pages/more.tsx";
 import { Icon, type IconName } from "./parts/icon.tsx";
 import { later } from "./parts/later.tsx";
@@ -32,6 +34,11 @@ const PAGES: Partial<Record<PageName, Page>> = {
   lists: { icon: "lists", view: later(async () => (await import("./pages/lists.tsx")).Lists), inBar: true },
   board: { icon: "board", view: later(async () => (await import("./pages/board.tsx")).Board), inBar: false },
   notes: { icon: "notes", view: later(async () => (await import("./pages/notes.tsx")).Notes), inBar: false },
+  messages: {
+    icon: "messages",
+    view: later(async () => (await import("./pages/messages.tsx")).Messages),
+    inBar: false,
+  },
   calendar: {
     icon: "calendar",
     view: later(async () => (await import("./pages/calendar.tsx")).Calendar),
@@ -54,12 +61,12 @@ export function pagesOf(): [PageName, Page][] {
 }
 
 export function App() {
-  if (!token.value) return <Door />;
+  if (!account.value) return <Door />;
   const { page } = route.value;
   const View = PAGES[page as PageName]?.view ?? Lost;
   document.title = page === "talk" ? "Atlas" : `${words.value.pages[page as PageName] ?? "Atlas"} · Atlas`;
   return (
-    <div class="frame" data-page={page} data-state={talk.state.value}>
+    <div class="frame" data-page={page} data-agent={agent.value ? "other" : undefined} data-state={talk.state.value}>
       <a class="skip" href="#page" onClick={skip}>
         {words.value.shell.skip}
       </a>
@@ -73,6 +80,7 @@ export function App() {
         </main>
         <OutcomeBar />
         <Confirmations />
+        <AccountOffer />
       </div>
       <p class="unseen" role="status">
         {story.announcement.value}
@@ -96,7 +104,7 @@ function Pages() {
       </p>
       <ul>
         {pagesOf().map(([name, { icon, inBar }]) => (
-          <li key={name} class={inBar ? "" : "beyond"}>
+          <li key={name} class={inBar ? "" : "beyond"} data-holds={name === "more" && !PAGES[page as PageName]?.inBar}>
             <a href={hrefOf(name)} aria-current={page === name ? "page" : undefined}>
               <Icon name={icon} />
               <span>{words.value.pages[name]}</span>

@@ -1,7 +1,7 @@
 /** What somebody sees whom the house does not know: how to get a token, and where to put it. */
 
 import { useState } from "preact/hooks";
-import { check, enter, revoked } from "./house/account.ts";
+import { enter, revoked, whoHolds } from "./house/account.ts";
 import { words } from "./strings/index.ts";
 
 export function Door() {
@@ -11,9 +11,9 @@ export function Door() {
   async function submit(event: SubmitEvent): Promise<void> {
     event.preventDefault();
     const value = String(new FormData(event.currentTarget as HTMLFormElement).get("token")).trim();
-    const answer = await check(value);
-    if (answer === "known") enter(value);
-    else setTrouble(answer);
+    const { why } = await whoHolds(value);
+    if (why) setTrouble(why);
+    else await enter(value);
   }
 
   return (
@@ -27,6 +27,10 @@ export function Door() {
           </p>
         )}
         <p>{say.how}</p>
+        <a class="button solid" href="/pair">
+          {say.digits}
+        </a>
+        <p>{say.orToken}</p>
         <pre tabIndex={0}>
           <code>{say.command}</code>
         </pre>
@@ -45,7 +49,7 @@ export function Door() {
         <p id="door-trouble" class="trouble" role="alert">
           {trouble && say[trouble]}
         </p>
-        <button type="submit" class="solid">
+        <button type="submit" class="plain">
           {say.enter}
         </button>
       </form>

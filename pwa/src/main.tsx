@@ -3,11 +3,13 @@
 import "./style/app.css";
 import { render } from "preact";
 import { App } from "./app.tsx";
+import { begin } from "./house/account.ts";
 import { watch } from "./house/confirmations.ts";
 import { listen } from "./house/events.ts";
 import { connect } from "./house/house.ts";
 import { introduce } from "./house/me.ts";
 import { install } from "./house/offline.ts";
+import { staysAwake } from "./house/wake-lock.ts";
 
 connect();
 watch();
@@ -15,3 +17,5 @@ listen();
 introduce();
 render(<App />, document.getElementById("app") as HTMLElement);
 install();
+staysAwake();
+void begin();

@@ -1,8 +1,10 @@
 /** The alarm that rings now, on whatever page one is: a sentence and the button that stops it. */
 
+import { useEffect } from "preact/hooks";
 import type { AlarmsReply } from "./api.ts";
 import { act } from "./house/deeds.ts";
 import { useLive } from "./house/live.ts";
+import { isRinging } from "./house/wake-lock.ts";
 import { Icon } from "./parts/icon.tsx";
 import { words } from "./strings/index.ts";
 
@@ -10,6 +12,9 @@ export function Ringing() {
   const alarms = useLive<AlarmsReply>("/api/alarms", "alarms").data.value?.alarms ?? [];
   const say = words.value.time;
   const ringing = alarms.filter(({ state }) => state === "ringing");
+  useEffect(() => {
+    isRinging.value = ringing.length > 0;
+  }, [ringing.length]);
   return (
     <div role="alert">
       {ringing.map((alarm) => (

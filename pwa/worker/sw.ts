@@ -1,4 +1,4 @@
-/** The service worker: the app's own files, kept; nothing that the house says ever is. */
+/** The service worker: the app's own files, kept; nothing that the house says ever is. It shows that something waits. */
 
 // The build writes which files these are.
 declare const self: ServiceWorkerGlobalScope & { __atlas?: { version: string; files: string[] } };
@@ -26,6 +26,47 @@ self.addEventListener("fetch", (event) => {
   if (url.pathname === "/" || files.includes(url.pathname)) event.respondWith(shelved(url.pathname, event.request));
   else if (url.pathname.startsWith("/assets/")) event.respondWith(shelve(event.request));
 });
+
+// What waits is not in the message: the app asks the house for it when it is opened.
+const WAITS: Record<string, string> = { en: "Something waits for you.", de: "Etwas wartet auf dich." };
+const PLACES = ["time", "messages", "talk"];
+
+self.addEventListener("push", (event) => {
+  const { page, language } = contentsOf(event.data);
+  const shown = self.registration.showNotification("Atlas", {
+    body: WAITS[language] ?? WAITS.en,
+    lang: language,
+    icon: "/icon-192.png",
+    tag: "atlas-waits", // the next one takes its place
+    data: { page: PLACES.includes(page) ? page : "talk" },
+  });
+  event.waitUntil(shown);
+});
+
+function contentsOf(data: PushMessageData | null): { page: string; language: string } {
+  try {
+    return { page: "talk", language: "en", ...data?.json() };
+  } catch {
+    return { page: "talk", language: "en" }; // a browser demands that every message is shown
+  }
+}
+
+self.addEventListener("notificationclick", (event) => {
+  event.notification.close();
+  event.waitUntil(openAt(`/#/${event.notification.data?.page ?? "talk"}`));
+});
+
+/** Show the app at a page: in a window that is open, else in a new one. */
+async function openAt(address: string): Promise<void> {
+  const windows = await self.clients.matchAll({ type: "window", includeUncontrolled: true });
+  const open = windows.find((client) => new URL(client.url).origin === location.origin);
+  if (!open) {
+    await self.clients.openWindow(address);
+    return;
+  }
+  open.postMessage({ open: address });
+  await open.focus();
+}
 
 async function shelved(path: string, request: Request): Promise<Response> {
   const shelf = await caches.open(SHELF);

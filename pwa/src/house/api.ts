@@ -1,23 +1,25 @@
 /** Requests to the house's own doors: JSON in, JSON out, and failures that can be told to a person. */
 
 import { words } from "../strings/index.ts";
-import { shutOut, token } from "./account.ts";
+import { account, headersOf, shutOut } from "./account.ts";
 
 /** A request failed. `sentence` is the house's own words, or "" when the house did not answer at all. */
 export class HouseTrouble extends Error {
   readonly status: number;
   readonly code: string;
   readonly sentence: string;
+  readonly field: string; // which of those that were sent, where it is about one
 
-  constructor(status: number, code: string, sentence: string) {
+  constructor(status: number, code: string, sentence: string, field = "") {
     super(sentence || "no answer");
     this.status = status;
     this.code = code;
     this.sentence = sentence;
+    this.field = field;
   }
 }
 
-export async function ask<Answer>(
+export async function request<Answer>(
   path: string,
   body?: unknown,
   method = body === undefined ? "GET" : "POST",
@@ -26,13 +28,17 @@ export async function ask<Answer>(
   return (reply.status === 204 ? undefined : await reply.json()) as Answer;
 }
 
-export async function askText(path: string): Promise<string> {
+export async function requestText(path: string): Promise<string> {
   return (await send(path, undefined, "GET")).text();
 }
 
+/** Fetch a sound, to be played by the browser. */
+export async function requestSound(path: string): Promise<Blob> {
+  return (await send(path, undefined, "GET")).blob();
+}
+
 async function send(path: string, body: unknown, method: string): Promise<Response> {
-  const headers: Record<string, string> = {};
-  if (token.value) headers.Authorization = `Bearer ${token.value}`;
+  const headers = account.value ? headersOf(account.value) : {};
   if (body !== undefined) headers["Content-Type"] = "application/json";
   let reply: Response;
   try {
@@ -52,7 +58,7 @@ async function troubleOf(reply: Response): Promise<HouseTrouble> {
     const sentence = String(error.sentence ?? error.message ?? "");
     const hint = String(error.hint ?? ""); // what to do: "free some disk space"
     const advice = hint && reply.status >= 500 ? ` ${hint.charAt(0).toLocaleUpperCase()}${hint.slice(1)}.` : "";
-    return new HouseTrouble(reply.status, String(error.code ?? ""), sentence + advice);
+    return new HouseTrouble(reply.status, String(error.code ?? ""), sentence + advice, String(error.field ?? ""));
   } catch {
     return new HouseTrouble(reply.status, "", "");
   }
@@ -62,6 +68,9 @@ async function troubleOf(reply: Response): Promise<HouseTrouble> {
 export function sentenceOf(trouble: HouseTrouble): string {
   const say = words.value.trouble;
   if (trouble.status === 0) return say.gone;
+  const codes: Partial<Record<string, string>> = say.codes; // in the words of this app, not of the house's log
+  const known = codes[trouble.code];
+  if (known) return known;
   if (trouble.sentence) return trouble.sentence;
   if (trouble.status === 403) return say.denied;
   return trouble.status === 429 || trouble.status === 503 ? say.busy : say.other;

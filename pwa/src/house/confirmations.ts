@@ -2,8 +2,8 @@
 
 import { effect, signal } from "@preact/signals";
 import type { AnswerReply, AsksReply, WaitingAsk, WaitingReply } from "../api.ts";
-import { token } from "./account.ts";
-import { ask, HouseTrouble } from "./api.ts";
+import { account } from "./account.ts";
+import { HouseTrouble, request } from "./api.ts";
 import { announceChange, onChange } from "./events.ts";
 
 const LOOK_MS = 5_000; // how late a question of somebody else may appear here
@@ -19,9 +19,9 @@ export async function look(): Promise<void> {
   if (looking) return;
   looking = true;
   try {
-    while (stale && token.value) {
+    while (stale && account.value) {
       stale = false;
-      const { asks } = await ask<AsksReply>("/api/asks");
+      const { asks } = await request<AsksReply>("/api/asks");
       if (!stale) confirmations.value = asks;
     }
   } catch (trouble) {
@@ -34,7 +34,7 @@ export async function look(): Promise<void> {
 /** Answer one; return what the house says to that. Throws `HouseTrouble`. */
 export async function answer(id: string, word: "yes" | "no"): Promise<string> {
   try {
-    const reply = await ask<AnswerReply | WaitingReply>(`/api/asks/${encodeURIComponent(id)}`, { answer: word });
+    const reply = await request<AnswerReply | WaitingReply>(`/api/asks/${encodeURIComponent(id)}`, { answer: word });
     return "ask" in reply ? reply.ask.sentence : reply.sentence; // what it is about has changed since: asked again
   } finally {
     confirmations.value = confirmations.value.filter((one) => one.id !== id);
@@ -48,7 +48,7 @@ export function watch(): void {
   document.addEventListener("visibilitychange", () => document.hidden || void look());
   onChange((kind) => (kind === "asks" || kind === "everything") && void look());
   effect(() => {
-    if (token.value) void look();
+    if (account.value) void look();
     else confirmations.value = [];
   });
 }

@@ -2,7 +2,8 @@
 
 import { signal } from "@preact/signals";
 import type { ToolReply, WaitingReply } from "../api.ts";
-import { ask, HouseTrouble, sentenceOf } from "./api.ts";
+import { agentQuery } from "./agent.ts";
+import { HouseTrouble, request, sentenceOf } from "./api.ts";
 import { look } from "./confirmations.ts";
 import { announceChange } from "./events.ts";
 
@@ -43,7 +44,7 @@ export async function act<Reply extends Partial<ToolReply>>(
   quiet = false, // what is seen at once needs no words
 ): Promise<Reply | null> {
   try {
-    const reply = await ask<Reply | WaitingReply>(path, body, method);
+    const reply = await request<Reply | WaitingReply>(path, body, method);
     announceChange(path.split(/[/?]/)[2]);
     if (reply && "ask" in reply) {
       void look(); // a person has to say yes; the question is on its way to the page
@@ -61,7 +62,7 @@ export async function act<Reply extends Partial<ToolReply>>(
 
 /** Take a change back. */
 export async function undo(receipt: string): Promise<boolean> {
-  const done = await act<ToolReply>("POST", "/api/history/undo", { receipt });
+  const done = await act<ToolReply>("POST", `/api/history/undo${agentQuery("?")}`, { receipt });
   if (done) announceChange("everything");
   return done !== null;
 }

@@ -1,21 +1,20 @@
 /** What changes in the house, as it changes: one stream, taken up again where it broke. */
 
-import { effect, signal } from "@preact/signals";
-import { token } from "./account.ts";
+import { effect } from "@preact/signals";
+import { type Account, account, headersOf } from "./account.ts";
 
 const PAUSE_MS = 2_000;
 const LONGEST_PAUSE_MS = 30_000;
 
+let following = false;
+
+/** Tell whether changes are told now, so that nobody has to ask for them. */
+export function isFollowing(): boolean {
+  return following;
+}
+
 type Listener = (kind: string) => void;
 const listeners = new Set<Listener>();
-
-/** Set while something rings here: a timer, an alarm, an announcement. */
-export interface Ring {
-  id: string;
-  kind: "timer" | "alarm" | "announcement";
-  text: string;
-}
-export const rings = signal<Ring[]>([]);
 
 /** Be told what kind of thing has changed; "everything" after the stream was away. Returns how to end it. */
 export function onChange(listener: Listener): () => void {
@@ -30,25 +29,26 @@ export function announceChange(kind: string): void {
 /** Listen for as long as somebody is signed in. */
 export function listen(): void {
   effect(() => {
-    const value = token.value;
-    if (!value) return;
+    const present = account.value;
+    if (!present) return;
     const over = new AbortController();
-    void follow(value, over.signal);
+    void follow(present, over.signal);
     return () => over.abort();
   });
 }
 
-async function follow(secret: string, over: AbortSignal): Promise<void> {
+async function follow(present: Account, over: AbortSignal): Promise<void> {
   let place = "";
   let pause = PAUSE_MS;
   while (!over.aborted) {
     try {
-      const headers: Record<string, string> = { Authorization: `Bearer ${secret}` };
+      const headers = headersOf(present);
       if (place) headers["Last-Event-ID"] = place;
       const reply = await fetch("/api/events", { headers, signal: over });
       if (reply.status === 401 || reply.status === 404) return; // not ours any more, or a house without events
       if (reply.ok && reply.body) {
         pause = PAUSE_MS;
+        following = true;
         for await (const event of read(reply.body)) {
           place = event.id || place;
           take(event.name, event.data);
@@ -57,6 +57,7 @@ async function follow(secret: string, over: AbortSignal): Promise<void> {
     } catch {
       // The house does not answer; the line says so, and here it is tried again.
     }
+    following = false;
     await new Promise((done) => setTimeout(done, pause));
     pause = Math.min(LONGEST_PAUSE_MS, pause * 2);
   }
@@ -66,7 +67,6 @@ function take(name: string, data: string): void {
   if (!data) return;
   const values = JSON.parse(data);
   if (name === "changed") announceChange(String(values.kind));
-  if (name === "ring") rings.value = [...rings.value.filter(({ id }) => id !== values.id || !id), values];
 }
 
 interface StreamEvent {

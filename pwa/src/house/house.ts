@@ -1,13 +1,17 @@
 /** The one connection of this page: the line, the conversation on it, and what was said. */
 
 import { effect, signal } from "@preact/signals";
-import type { SaidTurn, SaidTurnsReply } from "../api.ts";
-import { type EarlierEntry, Story } from "../talk/story.ts";
+import type { SaidTurnsReply } from "../api.ts";
+import { words } from "../strings/index.ts";
+import { Story } from "../talk/story.ts";
 import { Talk } from "../voice/talk.ts";
-import { shutOut, token } from "./account.ts";
-import { ask, HouseTrouble } from "./api.ts";
+import { account, shutOut } from "./account.ts";
+import { agent, agentQuery } from "./agent.ts";
+import { HouseTrouble, request } from "./api.ts";
 import { look } from "./confirmations.ts";
 import { Link } from "./link.ts";
+import { notifyHere } from "./notifications.ts";
+import { changes, entriesOf } from "./recall.ts";
 
 export type LineState = { kind: "connecting" } | { kind: "open" } | { kind: "gone"; seconds: number };
 
@@ -16,6 +20,10 @@ export const story = new Story();
 export const talk = new Talk(
   (event) => {
     story.event(event);
+    // Who looks elsewhere neither sees it nor, on many phones, hears it.
+    if (event.type === "response.done" && document.hidden && story.announcement.value) {
+      void notifyHere(words.value.talk.answered); // never what: it may be seen on a locked screen
+    }
     if (event.type === "response.done" || (event.type === "atlas.tool_finished" && event.ask)) void look();
   },
   () => story.silenced(),
@@ -24,13 +32,17 @@ export const talk = new Talk(
 /** Open the line whenever somebody is signed in, and close it when nobody is. */
 export function connect(): void {
   effect(() => {
-    const value = token.value;
-    if (!value) return;
+    const present = account.value;
+    if (!present) {
+      agent.value = "";
+      return;
+    }
     line.value = { kind: "connecting" };
     story.clear();
-    void recall();
-    const again = setTimeout(recall, SETTLED_MS);
-    const link = new Link(value, {
+    const until = Date.now() + SETTLED_MS;
+    void recall(until);
+    const again = setTimeout(() => recall(until), SETTLED_MS);
+    const link = new Link(present, agent.value || "atlas", {
       event: (event) => talk.event(event),
       open() {
         line.value = { kind: "open" };
@@ -50,6 +62,8 @@ export function connect(): void {
     return () => {
       clearTimeout(again);
       link.close();
+      story.lost();
+      talk.lost();
     };
   });
 }
@@ -58,33 +72,24 @@ const REMEMBERED_MS = 12 * 3_600_000; // older talk is on the conversations page
 const SETTLED_MS = 4_000; // an answer that the reload cut off is remembered by then, as far as it was heard
 
 /** Show again what was said before the page was loaded anew. */
-async function recall(): Promise<void> {
+async function recall(until: number): Promise<void> {
+  const whose = agent.value;
   try {
-    const { turns } = await ask<SaidTurnsReply>("/api/conversations/turns?limit=30");
+    const { turns } = await request<SaidTurnsReply>(`/api/conversations/turns?limit=30${agentQuery("&")}`);
     const here = new Set(story.entries.value.map(({ text }) => text.value));
     // What was cut off by the reload is remembered when its line is seen to be gone: a little after this page began.
-    const until = performance.timeOrigin + SETTLED_MS;
     const earlier = turns.filter(
       ({ at, messages }) =>
         at * 1000 > Date.now() - REMEMBERED_MS &&
         at * 1000 < until &&
         !messages.some(({ text }) => text && here.has(text)),
     );
-    story.before(earlier.flatMap(entriesOf));
+    if (!earlier.length) return;
+    const known = earlier.some(({ deeds }) => deeds.length) ? await changes() : [];
+    if (whose === agent.value) story.before(earlier.flatMap((turn) => entriesOf(turn, known)));
   } catch (trouble) {
     if (!(trouble instanceof HouseTrouble)) throw trouble; // else nothing is remembered, or nobody answers
   }
-}
-
-function entriesOf({ turn, at, messages }: SaidTurn): EarlierEntry[] {
-  return messages
-    .filter(({ text }) => text)
-    .map(({ author, text }, place) => ({
-      key: `${turn}-${place}`,
-      who: author === "user" ? "person" : "house",
-      text,
-      at: at * 1000,
-    }));
 }
 
 /** Say typed words; return false where the line is down, so that the words stay where they were typed. */

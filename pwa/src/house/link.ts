@@ -1,6 +1,6 @@
 /** The line to the house: one WebSocket, opened again with growing pauses when it breaks. */
 
-import { check } from "./account.ts";
+import { type Account, whoHolds } from "./account.ts";
 
 const FIRST_PAUSE_MS = 500;
 const LONGEST_PAUSE_MS = 15_000;
@@ -22,13 +22,15 @@ export class Link {
   private openedAt = 0;
   private timer = 0;
   private socket: WebSocket | null = null;
-  private readonly token: string;
+  private readonly account: Account;
+  private readonly model: string; // an agent's name, or "atlas" for whom the house chooses
   private readonly owner: LinkOwner;
   private readonly hurry = () => this.again();
   private readonly seen = () => document.hidden || this.again();
 
-  constructor(token: string, owner: LinkOwner) {
-    this.token = token;
+  constructor(account: Account, model: string, owner: LinkOwner) {
+    this.account = account;
+    this.model = model;
     this.owner = owner;
     // A phone that wakes up, or finds its Wi-Fi again, need not wait for the pause to end.
     addEventListener("online", this.hurry);
@@ -65,9 +67,10 @@ export class Link {
 
   private connect(): void {
     this.timer = 0;
-    const url = new URL("/v1/realtime?model=atlas", location.href);
+    const url = new URL(`/v1/realtime?model=${encodeURIComponent(this.model)}`, location.href);
     url.protocol = url.protocol.replace("http", "ws");
-    const socket = new WebSocket(url, ["realtime", `openai-insecure-api-key.${this.token}`]);
+    const { token } = this.account;
+    const socket = new WebSocket(url, ["realtime", ...(token ? [`openai-insecure-api-key.${token}`] : [])]);
     this.socket = socket;
     socket.onmessage = ({ data }) => {
       const event: RealtimeEvent = JSON.parse(data);
@@ -89,7 +92,7 @@ export class Link {
     this.timer = setTimeout(() => this.connect(), pause);
     this.owner.gone(pause / 1000);
     // A browser does not say why a WebSocket was refused; an ordinary request does.
-    if ((await check(this.token)) === "unknown" && !this.closed) {
+    if ((await whoHolds(this.account.token)).why === "unknown" && !this.closed) {
       this.close();
       this.owner.refused();
     }

@@ -2,10 +2,12 @@
 
 import { type Signal, signal } from "@preact/signals";
 import { useEffect, useMemo } from "preact/hooks";
-import { ask, HouseTrouble } from "./api.ts";
-import { onChange } from "./events.ts";
+import { HouseTrouble, request } from "./api.ts";
+import { isFollowing, onChange } from "./events.ts";
 
-const AGAIN_MS = 15_000; // where no event comes: papers that people edit by hand, a house without events
+const AGAIN_MS = 15_000; // where no event comes: a house without events, what has none
+const UNTOLD = "home"; // devices are turned by other hands than the house's, and no event tells of it
+const SELDOM_MS = 120_000; // where events come, for papers that people edit by hand: each look is on the house's budget
 
 export class Live<Data> {
   readonly data: Signal<Data | null> = signal(null);
@@ -13,6 +15,7 @@ export class Live<Data> {
   private readonly path: string;
   private asking = false;
   private stale = false;
+  askedAt = 0;
 
   constructor(path: string) {
     this.path = path;
@@ -26,7 +29,8 @@ export class Live<Data> {
     try {
       while (this.stale) {
         this.stale = false;
-        const data = await ask<Data>(this.path);
+        this.askedAt = Date.now();
+        const data = await request<Data>(this.path);
         if (JSON.stringify(data) !== JSON.stringify(this.data.value)) this.data.value = data;
         this.trouble.value = null;
       }
@@ -45,7 +49,9 @@ export function useLive<Data>(path: string, ...kinds: string[]): Live<Data> {
   useEffect(() => {
     const look = () => document.hidden || void live.refresh();
     look();
-    const timer = setInterval(look, AGAIN_MS);
+    const hasEvents = kinds.length > 0 && !kinds.includes(UNTOLD);
+    const isTold = () => hasEvents && isFollowing() && Date.now() - live.askedAt < SELDOM_MS;
+    const timer = setInterval(() => isTold() || look(), AGAIN_MS);
     document.addEventListener("visibilitychange", look);
     const end = onChange((kind) => (kind === "everything" || kinds.includes(kind)) && look());
     return () => {

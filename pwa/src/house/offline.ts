@@ -38,6 +38,22 @@ export function install(): void {
       worker?.addEventListener("statechange", () => worker.state === "installed" && offer(worker));
     });
   });
+  navigator.serviceWorker.addEventListener("message", ({ data }) => {
+    if (typeof data?.open === "string" && data.open.startsWith("/#/")) location.hash = data.open.slice(1);
+  });
   const had = navigator.serviceWorker.controller;
   navigator.serviceWorker.addEventListener("controllerchange", () => had && location.reload());
 }
+
+/** A browser's offer to install the app, kept until somebody presses; null where there is none. */
+export interface InstallOffer extends Event {
+  prompt(): Promise<void>;
+}
+export const installOffer = signal<InstallOffer | null>(null);
+addEventListener("beforeinstallprompt", (event) => {
+  event.preventDefault();
+  installOffer.value = event as InstallOffer;
+});
+addEventListener("appinstalled", () => {
+  installOffer.value = null;
+});

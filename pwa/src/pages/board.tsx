@@ -3,8 +3,11 @@
 import { useSignal } from "@preact/signals";
 import { useState } from "preact/hooks";
 import type { BoardReply, TaskItem } from "../api.ts";
+import { agentQuery } from "../house/agent.ts";
 import { act } from "../house/deeds.ts";
 import { useLive } from "../house/live.ts";
+import { AgentSwitch } from "../parts/agent-switch.tsx";
+import { TextField } from "../parts/fields.tsx";
 import { Icon } from "../parts/icon.tsx";
 import { Loaded } from "../parts/loaded.tsx";
 import { Sheet } from "../parts/sheet.tsx";
@@ -17,18 +20,24 @@ type Column = keyof typeof words.value.board.columns;
 const idOf = (task: TaskItem) => task.id || task.title;
 
 function move(task: TaskItem, column: string): void {
-  if (column !== task.column) void act("PATCH", `/api/tasks/${encodeURIComponent(idOf(task))}`, { column });
+  if (column !== task.column)
+    void act("PATCH", `/api/tasks/${encodeURIComponent(idOf(task))}${agentQuery("?")}`, { column });
 }
 
 export function Board() {
-  const live = useLive<BoardReply>("/api/tasks", "tasks");
+  const live = useLive<BoardReply>(`/api/tasks${agentQuery("?")}`, "tasks");
   const say = words.value.board;
   const dragged = useSignal<TaskItem | null>(null);
   const [shown, setShown] = useState<string | null>(null);
   return (
     <div class="page wide">
       <h1>{words.value.pages.board}</h1>
-      <WordsForm label={say.add} placeholder={say.example} onAdd={(title) => act("POST", "/api/tasks", { title })} />
+      <AgentSwitch label={words.value.talk.whosePapers} />
+      <WordsForm
+        label={say.add}
+        placeholder={say.example}
+        onAdd={(title) => act("POST", `/api/tasks${agentQuery("?")}`, { title })}
+      />
       <Loaded live={live}>
         {({ columns, tasks }) => {
           const open = tasks.find((task) => idOf(task) === shown);
@@ -158,7 +167,7 @@ function TaskSheet({ task, columns, onClose }: { task: TaskItem; columns: string
   const say = words.value.board;
   const title = useSignal(task.title);
   const due = useSignal("");
-  const path = `/api/tasks/${encodeURIComponent(idOf(task))}`;
+  const path = `/api/tasks/${encodeURIComponent(idOf(task))}${agentQuery("?")}`;
   async function save(event: SubmitEvent): Promise<void> {
     event.preventDefault();
     const change: Record<string, string> = {};
@@ -170,28 +179,8 @@ function TaskSheet({ task, columns, onClose }: { task: TaskItem; columns: string
     <Sheet title={task.title} onClose={onClose}>
       <form class="fields" onSubmit={save}>
         {task.description && <p class="soft">{task.description}</p>}
-        <label>
-          {say.title}
-          <input
-            value={title.value}
-            maxLength={500}
-            required
-            onInput={(event) => {
-              title.value = event.currentTarget.value;
-            }}
-          />
-        </label>
-        <label>
-          {say.dueLabel}
-          <input
-            value={due.value}
-            placeholder={task.due || say.dueExample}
-            maxLength={100}
-            onInput={(event) => {
-              due.value = event.currentTarget.value;
-            }}
-          />
-        </label>
+        <TextField label={say.title} value={title} maxLength={500} required />
+        <TextField label={say.dueLabel} value={due} maxLength={100} placeholder={task.due || say.dueExample} />
         <MoveTo task={task} columns={columns} />
         <p class="answers">
           <button

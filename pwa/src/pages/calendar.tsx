@@ -5,6 +5,7 @@ import { useState } from "preact/hooks";
 import type { EventItem, EventReply, EventsReply } from "../api.ts";
 import { act } from "../house/deeds.ts";
 import { useLive } from "../house/live.ts";
+import { TextField } from "../parts/fields.tsx";
 import { Icon } from "../parts/icon.tsx";
 import { Loaded } from "../parts/loaded.tsx";
 import { Sheet } from "../parts/sheet.tsx";
@@ -196,28 +197,16 @@ function NewEvent({ day, onClose }: { day: Date; onClose: () => void }) {
     const body = { title: title.value.trim(), start, place: place.value.trim(), repeat: repeat.value.trim() };
     if (await act<EventReply>("POST", "/api/calendar", body)) onClose();
   }
-  const field = (label: string, value: { value: string }, more: Record<string, unknown> = {}) => (
-    <label>
-      {label}
-      <input
-        value={value.value}
-        {...more}
-        onInput={(event) => {
-          value.value = event.currentTarget.value;
-        }}
-      />
-    </label>
-  );
   return (
     <Sheet title={say.add} onClose={onClose}>
       <form class="fields" onSubmit={save}>
-        {field(say.title, title, { required: true, maxLength: 200 })}
+        <TextField label={say.title} value={title} maxLength={200} required />
         <div class="side-by-side">
-          {field(say.date, date, { type: "date", required: true })}
-          {field(say.time, time, { type: "time" })}
+          <TextField label={say.date} value={date} type="date" required />
+          <TextField label={say.time} value={time} type="time" />
         </div>
-        {field(say.place, place, { maxLength: 200 })}
-        {field(say.repeat, repeat, { maxLength: 100, placeholder: say.repeatExample })}
+        <TextField label={say.place} value={place} maxLength={200} />
+        <TextField label={say.repeat} value={repeat} maxLength={100} placeholder={say.repeatExample} />
         <p class="answers">
           <button type="submit" class="solid">
             {words.value.shell.save}
@@ -250,17 +239,7 @@ function EventSheet({ event, onClose }: { event: EventItem; onClose: () => void 
         </p>
         {event.place && <p class="soft">{event.place}</p>}
         {event.series && <p class="soft">{say.series}</p>}
-        <label>
-          {say.title}
-          <input
-            value={title.value}
-            maxLength={200}
-            required
-            onInput={(input) => {
-              title.value = input.currentTarget.value;
-            }}
-          />
-        </label>
+        <TextField label={say.title} value={title} maxLength={200} required />
         <p class="answers">
           <button type="button" class="quiet" onClick={() => remove(false)}>
             <Icon name="bin" size={20} />

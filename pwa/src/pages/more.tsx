@@ -3,10 +3,16 @@
 import { useState } from "preact/hooks";
 import { pagesOf } from "../app.tsx";
 import { leave } from "../house/account.ts";
+import { me } from "../house/me.ts";
 import { type Preferences, prefer, preferences } from "../house/preferences.ts";
 import { Icon } from "../parts/icon.tsx";
+import { later } from "../parts/later.tsx";
 import { hrefOf } from "../route.ts";
 import { words } from "../strings/index.ts";
+
+const Reach = later(async () => (await import("./reach.tsx")).Reach);
+
+const Voice = later(async () => (await import("./voice.tsx")).Voice);
 
 export function More() {
   const say = words.value.more;
@@ -31,13 +37,28 @@ export function More() {
       )}
       <section aria-labelledby="device">
         <h2 id="device">{say.thisDevice}</h2>
+        {me.value && <WhoIsIn />}
         <div class="card rows">
           <Choice name="language" title={say.language} choices={say.languages} />
           <Choice name="look" title={say.look} choices={say.looks} />
           <Leave />
         </div>
       </section>
+      {me.value && me.value.role !== "guest" && <Voice />}
+      {me.value && me.value.role !== "guest" && <Reach />}
     </div>
+  );
+}
+
+/** By what this browser is in: browsers show nobody a cookie of this kind. */
+function WhoIsIn() {
+  const say = words.value.more;
+  if (!me.value) return null;
+  const { device, person, by_cookie } = me.value;
+  return (
+    <p class="soft">
+      {say.inAs(device, person)} {by_cookie ? say.byCookie : say.byToken}
+    </p>
   );
 }
 
@@ -73,7 +94,7 @@ function Leave() {
   if (!sure) {
     return (
       <div class="row">
-        {say.leave}
+        <span>{say.leave}</span>
         <button type="button" class="plain" onClick={() => setSure(true)}>
           {say.leaveNow}
         </button>

@@ -3,8 +3,11 @@
 import { useSignal } from "@preact/signals";
 import { useState } from "preact/hooks";
 import type { FoundNotesReply, NoteReply, NotesReply, NoteTextReply } from "../api.ts";
+import { agentQuery } from "../house/agent.ts";
 import { act } from "../house/deeds.ts";
 import { useLive } from "../house/live.ts";
+import { AgentSwitch } from "../parts/agent-switch.tsx";
+import { SearchField, TextField } from "../parts/fields.tsx";
 import { Icon } from "../parts/icon.tsx";
 import { Empty, Loaded } from "../parts/loaded.tsx";
 import { Markdown } from "../parts/markdown.tsx";
@@ -30,26 +33,15 @@ function AllNotes() {
           {say.write}
         </a>
       </div>
-      <label class="search">
-        <Icon name="search" size={20} />
-        <span class="unseen">{say.search}</span>
-        <input
-          type="search"
-          placeholder={say.search}
-          maxLength={200}
-          value={search.value}
-          onInput={(event) => {
-            search.value = event.currentTarget.value;
-          }}
-        />
-      </label>
+      <AgentSwitch label={words.value.talk.whosePapers} />
+      <SearchField label={say.search} value={search} />
       {search.value.trim() ? <Matches query={search.value.trim()} /> : <Listed />}
     </div>
   );
 }
 
 function Listed() {
-  const live = useLive<NotesReply>("/api/notes", "notes");
+  const live = useLive<NotesReply>(`/api/notes${agentQuery("?")}`, "notes");
   const say = words.value.notes;
   return (
     <Loaded live={live}>
@@ -78,7 +70,7 @@ function Listed() {
 const written = (created: string) => (Number.isNaN(Date.parse(created)) ? "" : dateOf(new Date(created)));
 
 function Matches({ query }: { query: string }) {
-  const live = useLive<FoundNotesReply>(`/api/notes/search?q=${encodeURIComponent(query)}`, "notes");
+  const live = useLive<FoundNotesReply>(`/api/notes/search?q=${encodeURIComponent(query)}${agentQuery("&")}`, "notes");
   return (
     <Loaded live={live}>
       {({ matches }) =>
@@ -116,7 +108,10 @@ function NewNote() {
   const text = useSignal("");
   async function save(event: SubmitEvent): Promise<void> {
     event.preventDefault();
-    const reply = await act<NoteReply>("POST", "/api/notes", { title: title.value.trim(), text: text.value });
+    const reply = await act<NoteReply>("POST", `/api/notes${agentQuery("?")}`, {
+      title: title.value.trim(),
+      text: text.value,
+    });
     if (reply) go("notes", reply.note.file);
   }
   return (
@@ -124,17 +119,7 @@ function NewNote() {
       <Back />
       <h1>{say.write}</h1>
       <form class="fields" onSubmit={save}>
-        <label>
-          {say.title}
-          <input
-            value={title.value}
-            maxLength={200}
-            required
-            onInput={(event) => {
-              title.value = event.currentTarget.value;
-            }}
-          />
-        </label>
+        <TextField label={say.title} value={title} maxLength={200} required />
         <label>
           {say.text}
           <textarea
@@ -157,7 +142,7 @@ function NewNote() {
 }
 
 function OneNote({ file }: { file: string }) {
-  const path = `/api/notes/note?note=${encodeURIComponent(file)}`;
+  const path = `/api/notes/note?note=${encodeURIComponent(file)}${agentQuery("&")}`;
   const live = useLive<NoteTextReply>(path, "notes");
   const say = words.value.notes;
   const [editing, setEditing] = useState(false);

@@ -3,14 +3,19 @@
 import { useSignal } from "@preact/signals";
 import { useEffect, useState } from "preact/hooks";
 import type { ForgottenReply, SaidMatchesReply, SaidTurn, SaidTurnsReply } from "../api.ts";
-import { ask, askText, HouseTrouble, sentenceOf } from "../house/api.ts";
+import { agent, agentQuery } from "../house/agent.ts";
+import { HouseTrouble, request, requestText, sentenceOf } from "../house/api.ts";
 import { act, tell } from "../house/deeds.ts";
 import { useLive } from "../house/live.ts";
-import { Icon } from "../parts/icon.tsx";
+import { me } from "../house/me.ts";
+import { AgentSwitch } from "../parts/agent-switch.tsx";
+import { SearchField } from "../parts/fields.tsx";
 import { Empty, Loaded } from "../parts/loaded.tsx";
 import { Sheet } from "../parts/sheet.tsx";
 import { dayOf, midnight, timeOf } from "../parts/when.ts";
+import { hrefOf } from "../route.ts";
 import { words } from "../strings/index.ts";
+import { HeardSheet, isUnsure } from "./heard.tsx";
 
 export function Past() {
   const say = words.value.past;
@@ -31,20 +36,10 @@ export function Past() {
           </button>
         </div>
       </div>
-      <label class="search">
-        <Icon name="search" size={20} />
-        <span class="unseen">{say.search}</span>
-        <input
-          type="search"
-          placeholder={say.search}
-          maxLength={200}
-          value={search.value}
-          onInput={(event) => {
-            search.value = event.currentTarget.value;
-          }}
-        />
-      </label>
-      {query ? <Matches query={query} /> : <Turns key={version} />}
+      <AgentSwitch />
+      <Whose />
+      <SearchField label={say.search} value={search} />
+      {query ? <Matches query={query} /> : <Turns key={`${agent.value}${version}`} />}
       {forgetting && (
         <Forget
           onClose={() => {
@@ -54,6 +49,20 @@ export function Past() {
         />
       )}
     </div>
+  );
+}
+
+/** Whose words are shown: a person's of all their devices, or only those of a browser that is nobody's own. */
+function Whose() {
+  const say = words.value.past;
+  if (!me.value) return null;
+  const { person, role, room } = me.value;
+  if (person) return <p class="soft">{say.ofPerson(person)}</p>;
+  return (
+    <p class="soft">
+      {room ? say.ofRoom(room) : say.ofBrowser}{" "}
+      {role === "owner" ? <a href={hrefOf("house", "devices")}>{say.giveIt}</a> : say.askForIt}
+    </p>
   );
 }
 
@@ -70,7 +79,7 @@ function useSettled(value: string): string {
 
 async function download(): Promise<void> {
   try {
-    const text = await askText("/api/conversations/export?format=markdown");
+    const text = await requestText(`/api/conversations/export?format=markdown${agentQuery("&")}`);
     const link = document.createElement("a");
     link.href = URL.createObjectURL(new Blob([text], { type: "text/markdown" }));
     link.download = "conversations.md";
@@ -83,7 +92,7 @@ async function download(): Promise<void> {
 }
 
 function Matches({ query }: { query: string }) {
-  const live = useLive<SaidMatchesReply>(`/api/conversations/search?q=${encodeURIComponent(query)}`);
+  const live = useLive<SaidMatchesReply>(`/api/conversations/search?q=${encodeURIComponent(query)}${agentQuery("&")}`);
   return (
     <Loaded live={live}>
       {({ matches }) =>
@@ -110,16 +119,27 @@ function Matches({ query }: { query: string }) {
 const who = (author: string) => (author === "user" ? words.value.talk.you : words.value.talk.house);
 
 function Turns() {
-  const live = useLive<SaidTurnsReply>("/api/conversations/turns?limit=50");
+  const live = useLive<SaidTurnsReply>(`/api/conversations/turns?limit=50${agentQuery("&")}`);
   const say = words.value.past;
   const [earlier, setEarlier] = useState<SaidTurn[]>([]);
   const [more, setMore] = useState<boolean | null>(null);
+  const [unsure, setUnsure] = useState(false);
+  const [shown, setShown] = useState<SaidTurn | null>(null);
   return (
     <Loaded live={live}>
       {(latest) => {
         const turns = [...earlier, ...latest.turns];
+        const listed = unsure ? turns.filter(isUnsure) : turns;
+        function closed(gone: boolean): void {
+          setShown(null);
+          if (!gone) return;
+          setEarlier(earlier.filter(({ turn }) => turn !== shown?.turn));
+          void live.refresh();
+        }
         async function fetchEarlier(): Promise<void> {
-          const reply = await ask<SaidTurnsReply>(`/api/conversations/turns?limit=50&before=${turns[0].number}`);
+          const reply = await request<SaidTurnsReply>(
+            `/api/conversations/turns?limit=50&before=${turns[0].number}${agentQuery("&")}`,
+          );
           setEarlier([...reply.turns, ...earlier]);
           setMore(reply.more);
         }
@@ -132,12 +152,26 @@ function Turns() {
         }
         return (
           <>
-            {byDay(turns.toReversed()).map(([day, these]) => (
+            <div class="chips">
+              {[false, true].map((only) => (
+                <button
+                  key={String(only)}
+                  type="button"
+                  class="plain chip"
+                  aria-pressed={unsure === only}
+                  onClick={() => setUnsure(only)}
+                >
+                  {only ? words.value.heard.onlyUnsure : words.value.heard.all}
+                </button>
+              ))}
+            </div>
+            {!listed.length && <p class="soft">{words.value.heard.noneUnsure}</p>}
+            {byDay(listed.toReversed()).map(([day, these]) => (
               <section key={day} aria-label={day}>
                 <h2>{day}</h2>
                 <ol class="card rows">
                   {these.map((turn) => (
-                    <Turn key={turn.number} turn={turn} />
+                    <Turn key={turn.number} turn={turn} onShow={() => setShown(turn)} />
                   ))}
                 </ol>
               </section>
@@ -147,6 +181,7 @@ function Turns() {
                 {say.earlier}
               </button>
             )}
+            {shown && <HeardSheet turn={shown} onClose={closed} />}
           </>
         );
       }}
@@ -163,22 +198,26 @@ function byDay(turns: SaidTurn[]): [string, SaidTurn[]][] {
   return [...days].map(([day, these]) => [dayOf(new Date(day)), these]);
 }
 
-function Turn({ turn }: { turn: SaidTurn }) {
+function Turn({ turn, onShow }: { turn: SaidTurn; onShow: () => void }) {
+  const say = words.value.heard;
   return (
-    <li class="row column-row">
-      {turn.messages
-        .filter(({ text }) => text)
-        .map((message, place) => (
-          <p key={String(place)} class={message.author === "user" ? "name" : ""}>
-            <span class="unseen">{who(message.author)}: </span>
-            {message.text}
-          </p>
-        ))}
-      <p class="soft">
-        {timeOf(new Date(turn.at * 1000))}
-        {turn.room && ` · ${turn.room}`}
-        {turn.device && ` · ${turn.device}`}
-      </p>
+    <li>
+      <button type="button" class="row column-row exchange" onClick={onShow}>
+        {turn.messages
+          .filter(({ text }) => text)
+          .map((message, place) => (
+            <span key={String(place)} class={message.author === "user" ? "name" : ""}>
+              <span class="unseen">{who(message.author)}: </span>
+              {message.text}
+            </span>
+          ))}
+        <span class="soft">
+          {timeOf(new Date(turn.at * 1000))}
+          {turn.room && ` · ${turn.room}`}
+          {turn.device && ` · ${turn.device}`}
+          {turn.readings && ` · ${isUnsure(turn) ? say.unsure : say.voice}`}
+        </span>
+      </button>
     </li>
   );
 }
@@ -187,7 +226,10 @@ function Forget({ onClose }: { onClose: () => void }) {
   const say = words.value.past;
   const [sure, setSure] = useState(false);
   async function forget(query: string): Promise<void> {
-    const gone = await act<ForgottenReply & { sentence?: string }>("DELETE", `/api/conversations?${query}`);
+    const gone = await act<ForgottenReply & { sentence?: string }>(
+      "DELETE",
+      `/api/conversations?${query}${agentQuery("&")}`,
+    );
     if (gone) tell(say.gone(gone.exchanges));
     onClose();
   }

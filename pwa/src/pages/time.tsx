@@ -164,7 +164,7 @@ function Alarm({ alarm }: { alarm: AlarmItem }) {
   const on = alarm.state !== "off";
   return (
     <li class="row">
-      <div>
+      <div class="grow">
         <p class="clock">{alarm.due_at ? momentOf(alarm.due_at) : alarm.when}</p>
         <p class="soft">
           {[alarm.name, alarm.rule ? alarm.when : "", alarm.person, alarm.room].filter(Boolean).join(" · ")}

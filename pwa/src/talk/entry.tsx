@@ -43,7 +43,7 @@ export function EntryView({ entry }: { entry: Entry }) {
 }
 
 /** What was done, where the answer has not said it in the same words. */
-function DeedCard({ deed, answer }: { deed: Deed; answer: string }) {
+export function DeedCard({ deed, answer }: { deed: Deed; answer: string }) {
   const say = words.value.talk;
   const family = deed.tool.split(".")[0];
   const repeats = answer.toLocaleLowerCase().includes(deed.sentence.toLocaleLowerCase().replace(/[.!?]$/, ""));

@@ -2,8 +2,10 @@
 
 import { useSignal } from "@preact/signals";
 import { useEffect, useRef } from "preact/hooks";
+import { agent } from "../house/agent.ts";
 import { say as sayToHouse, story, talk } from "../house/house.ts";
 import { prefer, preferences } from "../house/preferences.ts";
+import { AgentSwitch, agentName } from "../parts/agent-switch.tsx";
 import { Icon } from "../parts/icon.tsx";
 import { words } from "../strings/index.ts";
 import { EntryView } from "./entry.tsx";
@@ -19,6 +21,7 @@ export function TalkPage() {
   return (
     <div class="talk-page">
       <h1 class="unseen">{words.value.talk.title}</h1>
+      <AgentSwitch />
       <Log />
       <Controls />
     </div>
@@ -90,10 +93,14 @@ function Controls() {
   const say = words.value.talk;
   const state = talk.state.value;
   const busy = state === "thinking" || state === "speaking";
+  const isFree = talk.handsFree.value && (state !== "speaking" || talk.hearsOver.value);
   return (
     <div class="controls">
       <Trouble />
-      <p class="hint">{talk.handsFree.value && state === "listening" ? say.free : say.hint[state]}</p>
+      <p class="hint">
+        {agent.value && `${say.listens(agentName(agent.value))} · `}
+        {isFree ? (say.free[state as keyof typeof say.free] ?? say.hint[state]) : say.hint[state]}
+      </p>
       <div class="buttons">
         <button
           type="button"

@@ -29,14 +29,17 @@ export interface Entry {
 }
 
 /** What was said before this page was loaded. */
-export type EarlierEntry = Pick<Entry, "key" | "who" | "at"> & { text: string };
+export type EarlierEntry = Pick<Entry, "key" | "who" | "at"> & { text: string; deeds: Deed[]; state: EntryState };
 
 const READS =
   /\.(list|left|state|time|date|show|read|find|next|where|last|until|now|search|holidays|difference|current|forecast)$/;
 
+/** Whether a tool only looks: what it says, the answer says too. */
+export const isLook = (tool: string) => READS.test(tool);
+
 export class Story {
   readonly entries = signal<Entry[]>([]);
-  readonly announcement = signal(""); // for those who listen to a screen reader
+  readonly announcement = signal(""); // the last whole answer, for those who listen to a screen reader; "" since the next
   private spoken = new Map<string, Entry>(); // by item: what the person said
   private answer: Entry | null = null;
   private count = 0;
@@ -63,7 +66,11 @@ export class Story {
     const known = new Set(this.entries.value.map(({ key }) => key));
     const missing = earlier
       .filter(({ key }) => !known.has(key))
-      .map((one) => this.entry(one.who, one.text, "done", one.at, one.key));
+      .map((one) => {
+        const entry = this.entry(one.who, one.text, one.state, one.at, one.key);
+        entry.deeds.value = one.deeds;
+        return entry;
+      });
     if (missing.length) {
       const entries = [...this.entries.value, ...missing].sort((one, other) => one.at - other.at);
       this.entries.value = entries.slice(-MOST_ENTRIES);
@@ -108,6 +115,7 @@ export class Story {
         this.understood(event.item_id, "");
         break;
       case "response.created":
+        this.announcement.value = "";
         this.answer = this.add("house", "", "waiting");
         break;
       case "atlas.tool_started":
@@ -164,9 +172,9 @@ export class Story {
     answer.state.value =
       status === "cancelled" || answer.state.value === "cut" ? "cut" : status === "failed" ? "failed" : "done";
     // A look says nothing that the answer does not say; a change is shown with what proves it.
-    answer.deeds.value = answer.deeds.value.filter((deed) => deed.state !== "done" || !READS.test(deed.tool));
+    answer.deeds.value = answer.deeds.value.filter((deed) => deed.state !== "done" || !isLook(deed.tool));
     if (!answer.text.value && !answer.deeds.value.length) this.remove(answer);
-    else this.announcement.value = answer.text.value;
+    else if (status !== "cancelled") this.announcement.value = answer.text.value;
   }
 
   private grow(entry: Entry | null | undefined, more: string): void {

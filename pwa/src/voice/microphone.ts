@@ -29,11 +29,16 @@ export class Microphone {
     this.hear = hear;
   }
 
+  /** Whether it hears without being opened first. */
+  get live(): boolean {
+    return this.stream?.getAudioTracks().every((track) => track.readyState === "live") ?? false;
+  }
+
   /** Hear from now on. Throws `MicrophoneRefused`. */
   async start(): Promise<void> {
     this.wanted = true;
     clearTimeout(this.idle);
-    if (this.stream?.getAudioTracks().every((track) => track.readyState === "live")) return;
+    if (this.live) return;
     this.close();
     this.opening ??= this.open().finally(() => {
       this.opening = null;
@@ -46,6 +51,11 @@ export class Microphone {
     this.wanted = false;
     clearTimeout(this.idle);
     this.idle = setTimeout(() => this.close(), IDLE_MS);
+  }
+
+  /** Whether what this device plays is taken out of what it hears; false where nobody says so. */
+  get cancelsEcho(): boolean {
+    return this.stream?.getAudioTracks()[0]?.getSettings().echoCancellation === true;
   }
 
   close(): void {

@@ -2,6 +2,7 @@
 
 import { signal } from "@preact/signals";
 import type { Link, RealtimeEvent } from "../house/link.ts";
+import { couldAnswerItself, isEchoOf } from "./echo.ts";
 import { Microphone, MicrophoneRefused, type MicrophoneTrouble } from "./microphone.ts";
 import microphoneWorklet from "./microphone-worklet.ts?worker&url";
 import { Player } from "./player.ts";
@@ -15,10 +16,13 @@ const FREE_PATIENCE_MS = 60_000; // … and hands-free, this long for the next s
 // A press and the end of an answer may cross on the wire: then there is nothing left to cancel or to cut.
 const HARMLESS = ["response_cancel_not_active", "item_not_truncatable", "item_in_progress"];
 const BUSY = "conversation_already_has_active_response"; // an announcement is being made; the words wait for its end
+// The canceller of a browser needs a moment to know the room: until then the answer would interrupt itself.
+const ECHO_SETTLES_MS = 300;
+const ASKED_MS = 60_000; // so long a question waits for its yes
 const AUDIO = { type: "audio/pcm", rate: 24000 };
 
 export type TalkState = "connecting" | "ready" | "listening" | "thinking" | "speaking" | "gone";
-export type TalkTrouble = MicrophoneTrouble | "nothing" | { message: string };
+export type TalkTrouble = MicrophoneTrouble | "nothing" | "echo" | { message: string };
 type Press = { at: number; kind: "none" | "open" | "hold" | "tap" | "free" };
 
 export class Talk {
@@ -27,6 +31,7 @@ export class Talk {
   readonly trouble = signal<TalkTrouble | null>(null);
   readonly aloud = signal(true);
   readonly handsFree = signal(false);
+  readonly hearsOver = signal(false); // hands-free, whether the answer that plays may be spoken over
   player: Player | null = null;
   link: Link | null = null;
   private context: AudioContext | null = null;
@@ -37,11 +42,17 @@ export class Talk {
   private patience = 0;
   private hold = 0;
   private committing = false; // what was said is on its way; the answer will be asked for when it has arrived
-  private awaiting = false; // an answer was asked for and has not begun
+  private awaiting = false; // an answer was asked for and none has begun, ours or an announcement
+  private requested = false; // an answer was asked for since somebody last wanted silence
   private postponed = false; // it could not begin, because another response was under way
   private responding = ""; // the response that is being made
   private speaking = ""; // the item whose sound is playing
   private dropped = ""; // the response whose late sound nobody wants
+  private answer = ""; // the words of the answer that is spoken, or was last
+  private over = ""; // the utterance that silenced one …
+  private answerSilenced = ""; // … and the words of that one
+  private askedUntil = 0; // a person's yes may do something; nothing that the house plays may be taken for it
+  private hearsItself = false; // this device hears its own voice: it listens between answers only
   private readonly told: (event: RealtimeEvent) => void;
   private readonly silenced: () => void;
 
@@ -116,7 +127,7 @@ export class Talk {
     this.backlog = [];
     const waking = this.wake();
     await this.interrupt();
-    this.become("listening");
+    if (this.microphone?.live) this.become("listening");
     this.trouble.value = null;
     if (kind === "open") {
       this.hold = setTimeout(() => press === this.press && press.kind === "open" && this.settle("hold"), HOLD_MS);
@@ -125,7 +136,10 @@ export class Talk {
       await waking;
       if (!this.microphone) throw new MicrophoneRefused("insecure");
       await this.microphone.start();
-      if (kind === "free" && press === this.press) this.settle("free");
+      if (press !== this.press) return;
+      this.become("listening"); // not before: what is said while a microphone opens is lost
+      if (kind === "free") this.settle("free");
+      else if (press.kind === "tap") this.waitForWords();
     } catch (trouble) {
       if (press === this.press) this.press = { at: 0, kind: "none" };
       clearTimeout(this.hold);
@@ -197,15 +211,18 @@ export class Talk {
     this.sayHow();
   }
 
-  /** Fall silent now, and tell the house how much was heard. */
+  /** End the answer that is made and fall silent. */
   private async interrupt(): Promise<void> {
+    this.requested = this.awaiting = this.postponed = false;
+    if (this.responding) this.link?.send({ type: "response.cancel" });
+    await this.fallSilent();
+  }
+
+  /** Fall silent now, and tell the house how much was heard. */
+  private async fallSilent(): Promise<void> {
     const item = this.speaking;
     this.speaking = "";
-    this.awaiting = this.postponed = false;
-    if (this.responding) {
-      this.dropped = this.responding;
-      this.link?.send({ type: "response.cancel" });
-    }
+    if (this.responding) this.dropped = this.responding;
     if (!this.player?.busy) return;
     const heardMs = await this.player.flush();
     this.silenced();
@@ -228,7 +245,7 @@ export class Talk {
   /** The line is open: say what this page wants of it. */
   opened(): void {
     this.responding = this.speaking = this.dropped = "";
-    this.committing = this.awaiting = this.postponed = false;
+    this.committing = this.requested = this.awaiting = this.postponed = false;
     this.session({ input: { format: AUDIO, turn_detection: null }, output: { format: AUDIO } });
     this.sayHow();
     this.become("ready");
@@ -246,6 +263,7 @@ export class Talk {
     switch (event.type) {
       case "input_audio_buffer.speech_started":
         clearTimeout(this.patience);
+        if (this.press.kind === "free") this.spokenOver(event.item_id);
         break;
       case "input_audio_buffer.speech_stopped":
         if (this.press.kind === "tap") this.quiet();
@@ -257,6 +275,7 @@ export class Talk {
         break;
       case "conversation.item.input_audio_transcription.completed":
         if (!event.transcript.trim()) this.nothing();
+        this.beware(event.item_id, event.transcript);
         break;
       case "error":
         this.wrong(event.error);
@@ -264,16 +283,42 @@ export class Talk {
       case "response.created":
         this.responding = event.response.id;
         this.awaiting = false;
+        if (!this.player?.busy) this.answer = ""; // else it is still heard
         if (this.state.value !== "listening" || this.press.kind === "free") this.become("thinking");
         break;
       case "response.output_audio.delta":
         this.play(event.response_id, event.item_id, event.delta);
+        break;
+      case "response.output_audio_transcript.delta":
+        this.answer += event.delta;
+        break;
+      case "atlas.tool_finished":
+        if (event.ask) this.askedUntil = performance.now() + ASKED_MS;
         break;
       case "response.done":
         this.done(event.response);
         break;
     }
     this.told(event);
+  }
+
+  /** Somebody speaks, and the house listens to them: the answer is over, here at once. */
+  private spokenOver(item: string): void {
+    if (this.player?.busy || this.responding) {
+      this.over = item;
+      this.answerSilenced = this.answer;
+    }
+    void this.fallSilent();
+    this.become("listening");
+  }
+
+  /** Where it was the answer itself that was heard over the answer, listen between answers only from now on. */
+  private beware(item: string, heard: string): void {
+    if (!item || item !== this.over) return;
+    this.over = "";
+    if (!isEchoOf(heard, this.answerSilenced)) return;
+    this.hearsItself = true;
+    this.trouble.value = "echo";
   }
 
   private play(response: string, item: string, delta: string): void {
@@ -303,7 +348,7 @@ export class Talk {
 
   private wrong({ code, message }: { code: string; message: string }): void {
     if (code === "input_audio_buffer_commit_empty") this.nothing();
-    else if (code === BUSY && this.awaiting) {
+    else if (code === BUSY && this.requested) {
       this.postponed = true;
       if (!this.responding) this.respond();
     } else if (!HARMLESS.includes(code)) {
@@ -324,15 +369,15 @@ export class Talk {
 
   private respond(): void {
     this.postponed = false;
-    this.awaiting = true;
+    this.requested = this.awaiting = true;
     this.link?.send({ type: "response.create" });
     this.become("thinking");
   }
 
   private hear(pcm: ArrayBuffer, level: number): void {
     if (this.state.value === "listening") this.level.value = level;
-    // Hands-free, the house does not listen to itself: a press or Escape interrupts it.
-    if (this.press.kind === "free" && (this.player?.busy || this.responding)) return;
+    this.hearsOver.value = this.press.kind === "free" && this.hearsOthers;
+    if (this.press.kind === "free" && this.player?.busy && !this.hearsOver.value) return;
     let letters = "";
     for (const byte of new Uint8Array(pcm)) letters += String.fromCharCode(byte);
     const audio = btoa(letters);
@@ -342,6 +387,13 @@ export class Talk {
     } else if (this.press.kind !== "none") {
       this.append(audio);
     }
+  }
+
+  /** Whether what is heard while the answer plays is somebody else. */
+  private get hearsOthers(): boolean {
+    const settled = (this.player?.playedMs ?? 0) >= ECHO_SETTLES_MS;
+    const mayBeAnswered = performance.now() < this.askedUntil || couldAnswerItself(this.answer);
+    return settled && !mayBeAnswered && !this.hearsItself && (this.microphone?.cancelsEcho ?? false);
   }
 
   private append(audio: string): void {

@@ -4,16 +4,19 @@ import { useState } from "preact/hooks";
 import type { PeopleReply, TokenDeviceItem, TokenDevicesReply } from "../../api.ts";
 import { act } from "../../house/deeds.ts";
 import { useLive } from "../../house/live.ts";
+import { fetchMe } from "../../house/me.ts";
 import { Icon } from "../../parts/icon.tsx";
 import { Loaded } from "../../parts/loaded.tsx";
 import { Sheet } from "../../parts/sheet.tsx";
 import { momentOf } from "../../parts/when.ts";
 import { words } from "../../strings/index.ts";
+import { InviteSheet, SamePerson } from "./invite.tsx";
 
 export function Devices() {
   const live = useLive<TokenDevicesReply>("/api/devices", "devices");
   const say = words.value.house;
   const [shown, setShown] = useState<TokenDeviceItem | null>(null);
+  const [inviting, setInviting] = useState(false);
   return (
     <>
       <section aria-labelledby="devices">
@@ -42,9 +45,22 @@ export function Devices() {
             </ul>
           )}
         </Loaded>
-        <p class="soft">{say.letIn}</p>
+        <p class="answers">
+          <button type="button" class="solid" onClick={() => setInviting(true)}>
+            <Icon name="plus" />
+            {say.letIn}
+          </button>
+        </p>
       </section>
       <People />
+      {inviting && (
+        <InviteSheet
+          onClose={() => {
+            setInviting(false);
+            void live.refresh();
+          }}
+        />
+      )}
       {shown && (
         <DeviceSheet
           device={shown}
@@ -61,11 +77,19 @@ export function Devices() {
 function DeviceSheet({ device, onClose }: { device: TokenDeviceItem; onClose: () => void }) {
   const say = words.value.house;
   const [room, setRoom] = useState(device.room);
+  const [person, setPerson] = useState(device.person);
   const [sure, setSure] = useState(false);
+  const [same, setSame] = useState(false);
+  const others = (useLive<PeopleReply>("/api/people").data.value?.people ?? []).map(({ name }) => name.toLowerCase());
+  const wanted = person.trim().toLowerCase();
+  const known = wanted !== device.person.toLowerCase() && others.includes(wanted);
   const path = `/api/devices/${encodeURIComponent(device.name)}`;
   async function move(event: SubmitEvent): Promise<void> {
     event.preventDefault();
-    if (await act("PATCH", path, { room: room.trim() })) onClose();
+    if (await act("PATCH", path, { room: room.trim(), person: person.trim(), same_person: known && same })) {
+      if (device.mine) void fetchMe();
+      onClose();
+    }
   }
   async function revoke(): Promise<void> {
     if (!sure) return setSure(true);
@@ -79,6 +103,11 @@ function DeviceSheet({ device, onClose }: { device: TokenDeviceItem; onClose: ()
           {say.room}
           <input value={room} maxLength={100} onInput={(event) => setRoom(event.currentTarget.value)} />
         </label>
+        <label>
+          {say.whose}
+          <input value={person} maxLength={40} onInput={(event) => setPerson(event.currentTarget.value)} />
+        </label>
+        {known && <SamePerson same={same} onChange={setSame} />}
         {sure && <p class="trouble">{say.revokeSure}</p>}
         <p class="answers">
           {!device.mine && (

@@ -1,11 +1,11 @@
 /** Health: what the doctor finds, and proof of what left the house. */
 
 import { useState } from "preact/hooks";
-import type { EgressReply, FindingsReply } from "../../api.ts";
-import { ask, HouseTrouble, sentenceOf } from "../../house/api.ts";
+import type { BackupsReply, EgressReply, FindingsReply } from "../../api.ts";
+import { HouseTrouble, request, sentenceOf } from "../../house/api.ts";
 import { useLive } from "../../house/live.ts";
 import { Icon } from "../../parts/icon.tsx";
-import { Loaded } from "../../parts/loaded.tsx";
+import { Loaded, LogLine } from "../../parts/loaded.tsx";
 import { momentOf } from "../../parts/when.ts";
 import { words } from "../../strings/index.ts";
 import { bytesOf } from "./models.tsx";
@@ -14,6 +14,7 @@ export function Health() {
   return (
     <>
       <Outside />
+      <Backup />
       <Doctor />
     </>
   );
@@ -53,6 +54,43 @@ function Outside() {
   );
 }
 
+const OLD_SECONDS = 30 * 86_400;
+
+/** The last backup, or how to make the first. */
+function Backup() {
+  const live = useLive<BackupsReply>("/api/health/backup");
+  const say = words.value.house.backup;
+  return (
+    <section aria-labelledby="backup">
+      <h2 id="backup">{say.title}</h2>
+      <Loaded live={live}>
+        {({ last, failed }) => (
+          <div class="card padded">
+            <p class="statement" data-well={last !== null && last.at > Date.now() / 1000 - OLD_SECONDS}>
+              <Icon name="shield" size={28} />
+              {last ? say.made(momentOf(last.at)) : say.none}
+            </p>
+            {last && (
+              <p class="soft file">
+                {last.file} · {bytesOf(last.bytes)} · {say.secrets[last.secrets]}
+              </p>
+            )}
+            {failed && (
+              <p class="trouble" role="alert">
+                {say.failed(momentOf(failed.at), failed.why)}
+              </p>
+            )}
+            <p class="soft">{say.how}</p>
+            <pre>
+              <code>{say.command}</code>
+            </pre>
+          </div>
+        )}
+      </Loaded>
+    </section>
+  );
+}
+
 type Examination =
   | { state: "none" | "looking" }
   | { state: "done"; reply: FindingsReply }
@@ -64,7 +102,7 @@ function Doctor() {
   async function look(): Promise<void> {
     setExamination({ state: "looking" });
     try {
-      setExamination({ state: "done", reply: await ask<FindingsReply>("/api/health/findings", {}) });
+      setExamination({ state: "done", reply: await request<FindingsReply>("/api/health/findings", {}) });
     } catch (trouble) {
       if (!(trouble instanceof HouseTrouble)) throw trouble;
       setExamination({ state: "failed", sentence: sentenceOf(trouble) });
@@ -84,13 +122,14 @@ function Doctor() {
         {examination.state === "done" && (
           <ul class="card rows">
             {examination.reply.findings.map((finding) => (
-              <li key={finding.what} class="row">
+              <li key={`${finding.what}${finding.seen}`} class="row">
                 <span class={finding.well ? "good" : "trouble"}>
                   <Icon name={finding.well ? "check" : "close"} size={20} />
                 </span>
                 <div class="grow">
                   <p class="name">{finding.what}</p>
                   <p class="soft">{finding.seen}</p>
+                  <LogLine text={finding.log} />
                   {finding.advice && <p>{finding.advice}</p>}
                 </div>
               </li>

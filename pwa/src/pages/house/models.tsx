@@ -1,7 +1,12 @@
 /** Models: what thinks, hears and speaks here, what else could, and how much room there is. */
 
-import type { ModelItem, ModelsReply } from "../../api.ts";
+import { useEffect } from "preact/hooks";
+import type { ModelChosen, ModelItem, ModelsReply } from "../../api.ts";
+import { choosable } from "../../house/agent.ts";
+import { act, tell } from "../../house/deeds.ts";
 import { useLive } from "../../house/live.ts";
+import { me } from "../../house/me.ts";
+import { agentName } from "../../parts/agent-switch.tsx";
 import { Loaded } from "../../parts/loaded.tsx";
 import { words } from "../../strings/index.ts";
 
@@ -40,6 +45,7 @@ export function Models() {
                   <span class={model.in_use ? "count good" : "count"}>
                     {model.in_use ? say.inUse : model.on_disk ? say.onDisk : say.notHere}
                   </span>
+                  <Deeds model={model} onDone={() => live.refresh()} />
                 </li>
               ))}
             </ul>
@@ -50,5 +56,80 @@ export function Models() {
     </Loaded>
   );
 }
+
+/** What can be done about a model: fetch it, stop that, use it. */
+function Deeds({ model, onDone }: { model: ModelItem; onDone: () => Promise<void> }) {
+  const say = words.value.models;
+  const path = `/api/models/${encodeURIComponent(model.name)}`;
+  const { pull } = model;
+  const agents = choosable.value.length ? choosable.value : (me.value?.agents ?? []);
+  const moving = pull !== null && !pull.error;
+  useEffect(() => {
+    if (!moving) return;
+    const timer = setInterval(onDone, PROGRESS_MS);
+    return () => clearInterval(timer);
+  }, [moving]);
+  async function fetchIt(): Promise<void> {
+    await act("POST", `${path}/pull`, {}, true);
+    await onDone();
+  }
+  async function stop(): Promise<void> {
+    await act("DELETE", `${path}/pull`);
+    await onDone();
+  }
+  async function use(agent: string): Promise<void> {
+    const chosen = await act<ModelChosen & { sentence?: string }>("POST", `${path}/use`, { agent }, true);
+    if (chosen) tell(`${sentenceOf(chosen, model.title)} ${say.nextStart}`);
+  }
+  if (moving && pull) {
+    return (
+      <div class="pull">
+        <progress max={Math.max(1, pull.total)} value={pull.done} aria-label={say.fetching(model.title)} />
+        <span class="soft">{pull.waiting ? say.waits : say.progress(bytesOf(pull.done), bytesOf(pull.total))}</span>
+        <button type="button" class="quiet" aria-label={`${words.value.talk.stop}: ${model.title}`} onClick={stop}>
+          {words.value.talk.stop}
+        </button>
+      </div>
+    );
+  }
+  return (
+    <>
+      {pull?.error && <p class="trouble">{pull.error}</p>}
+      {!model.on_disk && model.pullable && (
+        <button type="button" class="plain" aria-label={say.fetchOf(model.title)} onClick={fetchIt}>
+          {pull?.error ? words.value.trouble.again : say.fetch}
+        </button>
+      )}
+      {model.on_disk && model.usable && (model.role === "llm" || !model.in_use) && (
+        <span class="chips">
+          {(model.role === "llm" ? agents : [""]).map((agent) => (
+            <button
+              key={agent}
+              type="button"
+              class="plain"
+              aria-label={`${agent ? say.useFor(agentName(agent)) : say.use}: ${model.title}`}
+              onClick={() => use(agent)}
+            >
+              {agent ? say.useFor(agentName(agent)) : say.use}
+            </button>
+          ))}
+        </span>
+      )}
+    </>
+  );
+}
+
+/** What a choice comes to: who uses it, and where it finds room. */
+function sentenceOf({ agent, role, fits, gpu_bytes, ram_bytes }: ModelChosen, title: string): string {
+  const say = words.value.models;
+  if (!agent) return role === "stt" ? say.hears(title) : say.speaks(title);
+  const places = [
+    gpu_bytes > 0 ? say.onGpu(bytesOf(gpu_bytes)) : "",
+    ram_bytes > 0 ? say.inRam(bytesOf(ram_bytes)) : "",
+  ].filter(Boolean);
+  return `${say.thinks(agentName(agent), title)} ${fits ? say.needs(places.join(", ")) : say.tooLarge}`;
+}
+
+const PROGRESS_MS = 1_000;
 
 const rank = ({ in_use, on_disk }: ModelItem) => (in_use ? 0 : on_disk ? 1 : 2);

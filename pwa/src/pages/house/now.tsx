@@ -3,13 +3,15 @@
 import type { AgentsReply, HealthReply, RoomsReply, UsageReply } from "../../api.ts";
 import { useLive } from "../../house/live.ts";
 import { Icon } from "../../parts/icon.tsx";
-import { Loaded } from "../../parts/loaded.tsx";
+import { Loaded, LogLine } from "../../parts/loaded.tsx";
 import { words } from "../../strings/index.ts";
+import { Load } from "./load.tsx";
 
 export function Now() {
   return (
     <>
       <Parts />
+      <Load />
       <Agents />
       <Usage />
       <Rooms />
@@ -36,8 +38,9 @@ function Parts() {
                     <Icon name={part.ok ? "check" : "close"} size={20} />
                   </span>
                   <div class="grow">
-                    <p class="name">{part.name}</p>
+                    <p class="name">{partName(part.name)}</p>
                     <p class="soft">{part.what}</p>
+                    <LogLine text={part.log} />
                     {part.hint && <p>{part.hint}</p>}
                   </div>
                 </li>
@@ -48,6 +51,13 @@ function Parts() {
       </Loaded>
     </section>
   );
+}
+
+function partName(name: string): string {
+  const say = words.value.house;
+  if (name.startsWith("llm ")) return say.modelOf(name.slice(4));
+  const known: Partial<Record<string, string>> = say.partNames;
+  return known[name] ?? name;
 }
 
 export function lengthOf(seconds: number): string {

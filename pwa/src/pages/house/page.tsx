@@ -1,6 +1,7 @@
 /** The house, for its owner: how it is, what took how long, who may come in, what left it. */
 
 import type { ComponentType } from "preact";
+import { useEffect, useRef } from "preact/hooks";
 import { hrefOf, route } from "../../route.ts";
 import { words } from "../../strings/index.ts";
 import { Devices } from "./devices.tsx";
@@ -9,6 +10,8 @@ import { Models } from "./models.tsx";
 import { Now } from "./now.tsx";
 import { Record as RecordTab } from "./record.tsx";
 import { Rules } from "./rules.tsx";
+import { Sentences } from "./sentences.tsx";
+import { Settings } from "./settings.tsx";
 import { Turns } from "./turns.tsx";
 
 type TabName = keyof typeof words.value.house.tabs;
@@ -19,22 +22,31 @@ const TABS: Record<TabName, ComponentType> = {
   devices: Devices,
   record: RecordTab,
   rules: Rules,
+  sentences: Sentences,
   models: Models,
+  settings: Settings,
   health: Health,
 };
 
 export function House() {
   const say = words.value.house;
   const [tab = "now"] = route.value.rest;
+  const current = useRef<HTMLAnchorElement>(null);
+  useEffect(() => current.current?.scrollIntoView({ inline: "center", block: "nearest" }), [tab]);
   const View = TABS[tab as TabName] ?? Now;
   return (
     <div class="page wide">
       <h1>{words.value.pages.house}</h1>
-      <nav aria-label={words.value.pages.house}>
+      <nav class="tabs" aria-label={words.value.pages.house}>
         <ul class="chips">
           {(Object.keys(TABS) as TabName[]).map((name) => (
             <li key={name}>
-              <a class="plain chip" href={hrefOf("house", name)} aria-current={name === tab ? "page" : undefined}>
+              <a
+                ref={name === tab ? current : undefined}
+                class="plain chip"
+                href={hrefOf("house", name)}
+                aria-current={name === tab ? "page" : undefined}
+              >
                 {say.tabs[name]}
               </a>
             </li>

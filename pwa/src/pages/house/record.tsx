@@ -2,7 +2,7 @@
 
 import { useState } from "preact/hooks";
 import type { RecordReply, VerdictReply } from "../../api.ts";
-import { ask, HouseTrouble, sentenceOf } from "../../house/api.ts";
+import { HouseTrouble, request, sentenceOf } from "../../house/api.ts";
 import { useLive } from "../../house/live.ts";
 import { Loaded } from "../../parts/loaded.tsx";
 import { momentOf } from "../../parts/when.ts";
@@ -103,7 +103,7 @@ function Verify() {
   async function verify(): Promise<void> {
     setSentence(say.reading);
     try {
-      const verdict = await ask<VerdictReply>("/api/record/verify", {});
+      const verdict = await request<VerdictReply>("/api/record/verify", {});
       setGood(!verdict.problems.length);
       setSentence([verdict.sentence, ...verdict.problems].join(" "));
     } catch (trouble) {

@@ -10,6 +10,7 @@ import { words } from "../../strings/index.ts";
 const STAGES = [
   ["wait", "vad_ms"],
   ["hear", "words_at_ms"],
+  ["know", "voice_at_ms"],
   ["think", "first_text_at_ms"],
   ["speak", "first_sound_at_ms"],
 ] as const;
@@ -107,7 +108,7 @@ function Turn({ turn }: { turn: TurnItem }) {
         <dl class="facts">
           {Object.entries(turn.timings).map(([name, ms]) => (
             <div key={name}>
-              <dt>{name.replace(/_ms$/, "").replaceAll("_", " ")}</dt>
+              <dt>{say.timings[name] ?? name.replace(/_ms$/, "").replaceAll("_", " ")}</dt>
               <dd>{spell(ms)}</dd>
             </div>
           ))}
@@ -134,14 +135,14 @@ function Days() {
           const first = (day: (typeof days)[number]) => day.stages.find(({ stage }) => stage === "first_sound_at_ms");
           const longest = Math.max(1, ...days.map((day) => first(day)?.p95 ?? 0));
           return days.length ? (
-            <section class="card table" aria-label={say.firstSound} tabIndex={0}>
+            <section class="card table days" aria-label={say.firstSound} tabIndex={0}>
               <table>
                 <thead>
                   <tr>
                     <th scope="col">{say.day}</th>
+                    <th scope="col">{say.firstSound}</th>
                     <th scope="col">{say.answers}</th>
                     <th scope="col">{say.failed}</th>
-                    <th scope="col">{say.firstSound}</th>
                   </tr>
                 </thead>
                 <tbody>
@@ -150,8 +151,6 @@ function Days() {
                     return (
                       <tr key={day.day}>
                         <th scope="row">{dayOf(new Date(`${day.day}T00:00`))}</th>
-                        <td>{day.turns}</td>
-                        <td>{day.failed}</td>
                         <td>
                           {sound ? (
                             <>
@@ -168,6 +167,8 @@ function Days() {
                             "–"
                           )}
                         </td>
+                        <td>{day.turns}</td>
+                        <td>{day.failed}</td>
                       </tr>
                     );
                   })}

@@ -1,0 +1,195 @@
+/** Voice messages: recorded or written for somebody, heard, and deleted with their sound. */
+
+import { useSignal } from "@preact/signals";
+import { useEffect } from "preact/hooks";
+import type { PeopleReply, RoomsReply, VoiceMessage, VoiceMessageReply, VoiceMessagesReply } from "../api.ts";
+import { HouseTrouble, requestSound, sentenceOf } from "../house/api.ts";
+import { act, tell } from "../house/deeds.ts";
+import { useLive } from "../house/live.ts";
+import { Icon } from "../parts/icon.tsx";
+import { Empty, Loaded } from "../parts/loaded.tsx";
+import { dateOf, timeOf } from "../parts/when.ts";
+import { words } from "../strings/index.ts";
+import { base64Of, Recording } from "../voice/recording.ts";
+
+const MESSAGES = "/api/voice-messages";
+
+export function Messages() {
+  const say = words.value.messages;
+  const live = useLive<VoiceMessagesReply>(MESSAGES, "voice-messages");
+  return (
+    <div class="page">
+      <h1>{words.value.pages.messages}</h1>
+      <Leave />
+      <Loaded live={live}>
+        {({ messages }) =>
+          messages.length ? (
+            <ul class="card rows">
+              {messages.toReversed().map((message) => (
+                <li key={message.id} class="row column-row">
+                  <OneMessage message={message} />
+                </li>
+              ))}
+            </ul>
+          ) : (
+            <Empty icon="messages" title={say.none}>
+              <p>{say.noneHow}</p>
+            </Empty>
+          )
+        }
+      </Loaded>
+    </div>
+  );
+}
+
+/** Whom it is for, what it says, and the one button that records and sends. */
+function Leave() {
+  const say = words.value.messages;
+  const people = useLive<PeopleReply>("/api/people");
+  const rooms = useLive<RoomsReply>("/api/rooms");
+  const to = useSignal("");
+  const text = useSignal("");
+  const recording = useSignal<Recording | null>(null);
+  const sending = useSignal(false);
+  useEffect(() => () => recording.value?.drop(), []);
+
+  async function send(body: { text?: string; sound?: string }): Promise<void> {
+    const [kind, name] = to.value.split(/:(.*)/s);
+    sending.value = true;
+    const done = await act<VoiceMessageReply>("POST", MESSAGES, { ...body, ...(name ? { [kind]: name } : {}) });
+    sending.value = false;
+    if (done) text.value = "";
+  }
+
+  async function press(): Promise<void> {
+    const running = recording.value;
+    if (!running) {
+      const trouble = await Recording.begin((begun) => {
+        recording.value = begun;
+      }, finish);
+      if (trouble) tell(words.value.messages.troubles[trouble], true);
+      return;
+    }
+    running.end();
+  }
+
+  async function finish(sound: Blob | null): Promise<void> {
+    recording.value = null;
+    if (sound?.size) await send({ sound: await base64Of(sound) });
+  }
+
+  return (
+    <section class="fields" aria-label={say.leave}>
+      <label>
+        {say.to}
+        <select value={to.value} onChange={(event) => (to.value = event.currentTarget.value)}>
+          <option value="">{say.everybody}</option>
+          {people.data.value?.people.map(({ name }) => (
+            <option key={name} value={`person:${name}`}>
+              {name}
+            </option>
+          ))}
+          {rooms.data.value?.rooms.map(({ name }) => (
+            <option key={name} value={`room:${name}`}>
+              {name}
+            </option>
+          ))}
+        </select>
+      </label>
+      <p class="answers">
+        <button
+          type="button"
+          class="solid"
+          disabled={sending.value}
+          aria-pressed={recording.value !== null}
+          onClick={press}
+        >
+          <Icon name={recording.value ? "stop" : "talk"} size={20} />
+          {recording.value ? say.send : say.record}
+        </button>
+        {recording.value && (
+          <button type="button" class="plain" onClick={() => recording.value?.drop()}>
+            {words.value.shell.cancel}
+          </button>
+        )}
+      </p>
+      {recording.value && <p role="status">{say.recording}</p>}
+      <form
+        class="fields"
+        onSubmit={(event) => {
+          event.preventDefault();
+          if (text.value.trim()) void send({ text: text.value.trim() });
+        }}
+      >
+        <label>
+          {say.inWords}
+          <input maxLength={1900} value={text.value} onInput={(event) => (text.value = event.currentTarget.value)} />
+        </label>
+        <p class="answers">
+          <button type="submit" class="plain" disabled={sending.value || !text.value.trim()}>
+            {say.sendWords}
+          </button>
+        </p>
+      </form>
+    </section>
+  );
+}
+
+function OneMessage({ message }: { message: VoiceMessage }) {
+  const say = words.value.messages;
+  const sound = useSignal("");
+  const path = `${MESSAGES}/${encodeURIComponent(message.id)}`;
+  useEffect(() => () => URL.revokeObjectURL(sound.value), []);
+
+  async function load(): Promise<void> {
+    try {
+      sound.value = URL.createObjectURL(await requestSound(`${path}/sound`));
+    } catch (trouble) {
+      if (!(trouble instanceof HouseTrouble)) throw trouble;
+      tell(sentenceOf(trouble), true);
+    }
+  }
+
+  function heard(): void {
+    if (!message.mine && message.heard_at === null) void act("POST", `${path}/heard`, undefined, true);
+  }
+
+  const at = new Date(message.at * 1000);
+  const fresh = !message.mine && message.heard_at === null;
+  return (
+    <>
+      <p class="soft">
+        {message.mine
+          ? say.toWhom(message.person || message.room || say.everybody)
+          : say.from(message.sender || say.somebody)}
+        {` · ${dateOf(at)} ${timeOf(at)}`}
+        {fresh && ` · ${say.fresh}`}
+      </p>
+      <p class="name">{message.text || say.noWords}</p>
+      {/* biome-ignore lint/a11y/useMediaCaption: its words stand above it */}
+      {sound.value && <audio controls autoplay src={sound.value} aria-label={say.play} onEnded={heard} />}
+      <p class="answers">
+        {message.seconds > 0 && !sound.value && (
+          <button type="button" class="plain" onClick={load}>
+            <Icon name="play" size={20} />
+            {say.playSeconds(Math.max(1, Math.round(message.seconds)))}
+          </button>
+        )}
+        {fresh && !message.seconds && (
+          <button type="button" class="plain" onClick={heard}>
+            {say.gotIt}
+          </button>
+        )}
+        <button
+          type="button"
+          class="round bare"
+          aria-label={say.remove}
+          title={say.remove}
+          onClick={() => act("DELETE", path)}
+        >
+          <Icon name="bin" />
+        </button>
+      </p>
+    </>
+  );
+}
