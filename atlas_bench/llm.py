@@ -22,7 +22,7 @@ from atlas.engine import open_engine
 from atlas.errors import EngineError, LlmGone
 from atlas.llm.backend import Backend, Finished, Limits, TextPiece
 from atlas.llm.backend_openai import BackendSettings
-from bench._process import started
+from atlas_bench._process import started
 
 START_SECONDS = 120.0
 LONGEST_LINE = 65_536
@@ -210,11 +210,11 @@ class Bare:
             with anyio.fail_after(START_SECONDS):
                 return TimedAnswer(**json.loads(await self._out.receive_until(b"\n", LONGEST_LINE)))
         except anyio.IncompleteRead as trouble:
-            raise EngineError("bare llama-cpp-python died", hint="run bench/_bare_llm.py by hand") from trouble
+            raise EngineError("bare llama-cpp-python died", hint="run atlas_bench/_bare_llm.py by hand") from trouble
 
 
 @asynccontextmanager
 async def _bare(file: Path, threads: str) -> AsyncIterator[Bare]:
     options = [str(file), threads, str(CONTEXT)]
-    async with started("bench._bare_llm", options, stderr=DEVNULL) as process:
+    async with started("atlas_bench._bare_llm", options, stderr=DEVNULL) as process:
         yield Bare(process)

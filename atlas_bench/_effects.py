@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from atlas.conversation import Message
-from bench._household import BenchHousehold, Outcome
+from atlas_bench._household import BenchHousehold, Outcome
 from tools_server.hubs.home_words import COLOURS
 
 Verdict = Literal["understood", "asked", "left", "refused", "wrong", "acted"]

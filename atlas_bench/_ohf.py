@@ -16,7 +16,7 @@ import hassil
 import yaml
 
 from atlas.understanding.public import IntentReading
-from bench._household import BenchHousehold, Outcome
+from atlas_bench._household import BenchHousehold, Outcome
 
 Verdict = Literal["understood", "asked", "left", "refused", "wrong", "acted"]
 HERE = "Speaker Room"  # where the speaker stands, when the test does not say

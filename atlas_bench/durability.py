@@ -30,11 +30,12 @@ from mcp.client.streamable_http import streamable_http_client
 from mcp.shared.exceptions import MCPError
 
 from atlas.config import Config
-from bench import _house_deaths
-from bench._process import started
+from atlas_bench import _house_deaths
+from atlas_bench._process import started
 from tools_server.gate.signed_head import AUDIT_FILE
 from tools_server.values.wire_names import wire_name
 from wall.chain import verify
+from wall.meta import RECEIPT_META
 
 KILLS = 500
 HOUSE_KILLS = 20  # of a whole house, with its language model
@@ -46,7 +47,6 @@ ANSWER_SECONDS = 30.0
 TOKEN = "a token of the benchmark"
 ROOT = "family-agent-config"
 AGENTS = '[bench]\ntoken_sha256 = "{token}"\ntools = ["*"]\nroots = ["{root}"]\nacts_as = "owner"\n'
-RECEIPT_META = "atlas.house/receipt"
 GONE = (MCPError, httpx2.HTTPError, OSError, anyio.ClosedResourceError, anyio.BrokenResourceError)
 
 NEVER = ("lost", "half_written", "record_problems", "rows_missing", "house_lost", "house_leaked", "house_orphans")
@@ -347,7 +347,7 @@ class _Zygote:
 
 @asynccontextmanager
 async def _zygote() -> AsyncIterator[_Zygote]:
-    async with started("bench._zygote", stderr=DEVNULL) as process:
+    async with started("atlas_bench._zygote", stderr=DEVNULL) as process:
         yield _Zygote(process)
 
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from atlas.cli import memory
 from atlas.config import Config
-from bench._house import running_house
-from bench.voice import play
+from atlas_bench._house import running_house
+from atlas_bench.voice import play
 
 TARGETS = {"together_mb": 1500.0}
 

@@ -17,7 +17,7 @@ from atlas.cli.lock import running_process
 from atlas.config import Config
 from atlas.config import load as load_config
 from atlas.errors import EngineError
-from bench._process import started
+from atlas_bench._process import started
 
 START_SECONDS = 120.0
 
@@ -34,10 +34,22 @@ async def running_house(config: Config) -> AsyncIterator[Config]:
 
 
 @asynccontextmanager
-async def own_house(config: Config, data: Path) -> AsyncIterator[tuple[Config, int]]:
-    """Run a house on a data directory inside the block; yield its settings and the id of its first process."""
-    environment = {**os.environ, "ATLAS_DATA": str(data), "ATLAS_GATEWAY_PORT": str(_free_port())}
-    own_config = load_config(environment, config.file)
+async def own_house(config: Config, data: Path, more: str = "") -> AsyncIterator[tuple[Config, int]]:
+    """Run a house on a data directory inside the block; yield its settings and the id of its first process.
+
+    `more` is TOML behind the settings that there are; such a house serves https too, on this machine alone.
+    """
+    environment = {
+        **os.environ,
+        "ATLAS_DATA": str(data),
+        "ATLAS_GATEWAY_PORT": str(free_port()),
+        "ATLAS_GATEWAY_HTTPS_HOST": "127.0.0.1" if more else "",
+        "ATLAS_GATEWAY_HTTPS_PORT": str(free_port()),
+    }
+    if more:
+        environment["ATLAS_CONFIG"] = str(_settings_with(more, config, data))
+        environment["ATLAS_MODELS_FOLDER"] = str(config.speech.models)
+    own_config = load_config(environment, None if more else config.file)
     with (data / "log").open("wb") as log:
         async with started("atlas.cli.main", ["run"], env=environment, stdout=log, stderr=log) as process:
             await _until_healthy(own_config, process)
@@ -58,7 +70,17 @@ async def _until_healthy(config: Config, process: anyio.abc.Process) -> None:
     raise EngineError("the house did not start", hint=f"its last words: {last}")
 
 
-def _free_port() -> int:
+def _settings_with(more: str, config: Config, data: Path) -> Path:
+    """Write the settings that there are, and more, into a data directory, with the rules that lie beside them."""
+    file, rules = data / "atlas.toml", config.file.parent / "policy.toml" if config.file else None
+    file.write_text((config.file.read_text(encoding="utf-8") if config.file else "") + more, encoding="utf-8")
+    if rules and rules.exists():
+        (data / "policy.toml").write_bytes(rules.read_bytes())
+    return file
+
+
+def free_port() -> int:
+    """Return a port of this machine that nothing listens on."""
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         return int(probe.getsockname()[1])

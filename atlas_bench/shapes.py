@@ -1,7 +1,7 @@
 """Models of the right shape and no sense: how fast, and how much memory, a real one would take on this machine.
 
     atlas bench shapes
-    python -m bench.shapes [FORM] [--folder DIR] [--context 4096] [--gpu-layers 0] [--keep]
+    python -m atlas_bench.shapes [FORM] [--folder DIR] [--context 4096] [--gpu-layers 0] [--keep]
 
 Speed and memory depend on the shapes of tensors and the types of their blocks, not on the values. So a file is written
 with the tensors of a published model and random blocks of small scale, loaded as our LLM host loads it, and what is

@@ -14,8 +14,8 @@ from atlas.cli.hear import WIRE_RATE, HeardUtterance, hear
 from atlas.config import Config
 from atlas.errors import SoundError
 from atlas.speech.resample import resampled
-from bench._house import running_house
-from bench._peer import AUDIBLE, peer
+from atlas_bench._house import running_house
+from atlas_bench._peer import AUDIBLE, peer
 
 COMMANDS = (
     "What time is it?",

@@ -21,8 +21,8 @@ from atlas import own_words
 from atlas.agents.agent_emergency import EmergencyMind, open_helplines
 from atlas.agents.house_names import HouseNames
 from atlas.agents.minds import open_agent
-from atlas.assent import HouseConfirmations, HouseKey, open_wording
 from atlas.config import LlmConfig, load
+from atlas.confirmations import HouseConfirmations, HouseKey, open_wording
 from atlas.conversation import (
     Actor,
     ConfirmationRequest,
@@ -39,11 +39,11 @@ from atlas.errors import AtlasError
 from atlas.events import Event, TextDelta
 from atlas.llm import backend_scripted
 from atlas.mcp.tools_mcp import VIEWS
+from atlas.understanding.act_model import ENCODER, ActModel, open_act_model
 from atlas.understanding.grammar import open_grammar
 from atlas.understanding.intents import PublicReader
-from atlas.understanding.learned import ENCODER, Learned, open_learned
 from atlas.understanding.parser import open_parser
-from atlas.understanding.public import PublicGrammar
+from atlas.understanding.public import open_public
 from atlas.understanding.understanding import Reader
 from tools_server.boot.opening import ServerSettings, opened_gate
 from tools_server.gate.call_request import CallRequest
@@ -142,7 +142,7 @@ class GateTools:
 
         def listener(tool: str) -> None:
             for kind, uri in VIEWS.items():
-                if resources.may_read(self._agent, uri) and resources.changed(uri, tool):
+                if resources.changed(uri, tool) and resources.may_read(self._agent, uri):  # the cheaper first
                     changed(kind)
 
         self._gate.listeners.append(listener)
@@ -201,16 +201,16 @@ def _actor(room: str) -> Actor:
 
 
 @cache
-def learned() -> Learned | None:
+def learned() -> ActModel | None:
     """Return what this house has learnt of all languages, opened once."""
-    return open_learned(load(os.environ).models.folder / ENCODER)
+    return open_act_model(load(os.environ).models.folder / ENCODER)
 
 
 @cache
 def reader_of(language: str) -> tuple[Reader, PublicReader]:
     """Return the readers of a language, opened once: they take over a second."""
     grammar = open_grammar(language)
-    public = PublicReader(PublicGrammar(language), grammar.commands)
+    public = PublicReader(open_public(language), grammar.commands)
     return Reader(grammar, public, open_parser(grammar, learned())), public
 
 
@@ -231,7 +231,7 @@ async def household(
         *(data, data / "agents.toml", data / "policy.toml", data / "tools.toml"),
         house_key=data / "house.pem",
         timezone=ZONE,
-        language=language,
+        languages=(language,),
     )
     own_words.speaks(language)
     clock = [at]
@@ -243,8 +243,8 @@ async def household(
             names = HouseNames(tools, public.prepare)
             await names.fetch()
             backend = await backend_scripted.open(backend_scripted.ScriptedSettings())
-            assents = HouseConfirmations(seal, open_wording(language), tools, may_talk=lambda actor, agent: True)
-            first = [EmergencyMind(language, open_helplines(COUNTRY, ""))]
-            engines = ("family", LlmConfig(), backend, tools, reader, assents, ZoneInfo(ZONE))
+            confirmations = HouseConfirmations(seal, open_wording(language), tools, may_talk=lambda actor, agent: True)
+            first = [EmergencyMind([language], lambda: open_helplines(COUNTRY, ""))]
+            engines = ("family", LlmConfig(), backend, tools, reader, confirmations, ZoneInfo(ZONE))
             agent = open_agent(*engines, names=names, first=first)
             yield BenchHousehold(tools, agent, names, clock)

@@ -19,7 +19,7 @@ from mcp import Client
 from mcp.client.streamable_http import streamable_http_client
 
 from atlas.config import Config
-from bench._process import started
+from atlas_bench._process import started
 
 WARM_UP = 50
 CALLS = 500  # of each; taken in turns, so that whatever else the machine does hits all of them
@@ -43,7 +43,9 @@ async def measure(config: Config) -> Mapping[str, float]:
         gate += ["--agents", f"{data}/agents.toml", "--socket", f"{data}/gate.sock"]
         async with AsyncExitStack() as stack:
             await stack.enter_async_context(_server("tools_server.server", gate, data / "gate.sock"))
-            await stack.enter_async_context(_server("bench._bare_server", [f"{data}/bare.sock"], data / "bare.sock"))
+            await stack.enter_async_context(
+                _server("atlas_bench._bare_server", [f"{data}/bare.sock"], data / "bare.sock")
+            )
             guarded = await stack.enter_async_context(_client(data / "gate.sock"))
             bare = await stack.enter_async_context(_client(data / "bare.sock"))
             return await _compare(

@@ -23,8 +23,8 @@ from atlas.cli import door
 from atlas.config import Config
 from atlas.conversation import Actor, ToolCall
 from atlas.mcp import tools_mcp
-from bench._house import own_house
-from bench._process import family_of, living
+from atlas_bench._house import own_house
+from atlas_bench._process import family_of, living
 
 PAUSE_SECONDS = 0.7  # between a person's sentences: faster, they would use up what a minute allows
 LATEST_SECONDS = 6.0  # from the first words to the kill; a command takes about 0.05 s, an answer of the model one
@@ -158,10 +158,10 @@ async def _past(house: Config, agent: str, person: str, searched: list[str]) -> 
     """Return all that was said, without those words of `searched` that a search does not find."""
     query = {"agent": agent, "person": person}
     async with door.client(house, timeout=TURN_SECONDS) as client:
-        text = (await client.get("/v1/conversations/export", params=query)).raise_for_status().text
+        text = (await client.get("/api/conversations/export", params=query)).raise_for_status().text
         for word in searched:
-            response = await client.get("/v1/conversations/search", params=query | {"q": word})
-            if not any(word in one["text"] for one in response.raise_for_status().json()["data"]):
+            response = await client.get("/api/conversations/search", params=query | {"q": word})
+            if not any(word in one["text"] for one in response.raise_for_status().json()["matches"]):
                 text = text.replace(word, "")
     return text
 

@@ -1,7 +1,9 @@
 """How well people are heard: recordings in noise → words → commands, by the recogniser that the doors use.
 
     atlas bench hearing --corpus DIR [--noise FILE --snr 6,9,12]     a folder of recordings, labels and a grammar
-    atlas bench hearing [--snr 20,10,0] [--count 300]                speech that this machine makes itself
+    atlas bench hearing --recordings DIR --house H.json [--language de [--beside en]]   sound files named after what is
+        said in them; --beside: in a house where another language is spoken, too
+    atlas bench hearing [--snr 20,10,0] [--count 300] [--half 1]     speech that this machine makes itself
 
 A command is understood when its intent and all its slots are as labelled, no more and no less; asked when the house
 asks whether that was meant; left when nothing was understood; wrong otherwise. The folder is read as
@@ -18,7 +20,7 @@ import sys
 import time
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Literal
 
@@ -26,49 +28,62 @@ import hassil
 import numpy as np
 from hassil.intents import Intents
 
+from atlas.agents.house_names import read_names
 from atlas.audio import AudioChunk
-from atlas.config import Config
+from atlas.config import OTHER_EARS, Config, SpeechConfig
 from atlas.conversation import HOUSE, Turn, Utterance
 from atlas.engine import open_engine
+from atlas.errors import ConfigError
 from atlas.hearing.automaton import graph_of
 from atlas.hearing.ear import Ear, Sense, by_slots
-from atlas.hearing.house_ear import HouseBook, Senses
+from atlas.hearing.house_ear import ESPEAK_VOICES, HouseBook, Senses
 from atlas.hearing.nearest import Book
 from atlas.hearing.search import Nets, Search
+from atlas.hearing.several_languages import EarOfLanguages
 from atlas.hearing.sounds import Sounds
+from atlas.models.ears import ears_for
 from atlas.speech.stt import Hearing, Stt
 from atlas.understanding.english_ways import numbers
 from atlas.understanding.grammar import open_grammar
 from atlas.understanding.intents import PublicReader
+from atlas.understanding.names import Names
 from atlas.understanding.parser import open_parser
-from atlas.understanding.public import PublicGrammar
+from atlas.understanding.public import open_public
 from atlas.understanding.readings import pick
 from atlas.understanding.sayable import said_by
 from atlas.understanding.slots import Command
-from atlas.understanding.understanding import Reader, Understanding
-from bench import _corpus, _sayings, _voices
-from bench._household import learned
+from atlas.understanding.understanding import Reader
+from atlas_bench import _corpus, _effects, _sayings, _voices
+from atlas_bench._household import learned
 
 Verdict = Literal["understood", "asked", "left", "wrong"]
 VERDICTS: tuple[Verdict, ...] = ("understood", "asked", "left", "wrong")
 HEAD = f"{'':24}{'all':>5}" + "".join(f"{verdict:>13}" for verdict in VERDICTS) + f"{'median':>11}"
 TARGETS = {"wrong_percent": 3.0}
 VOICE = "en-us"
+SOUND_FILES = (".wav", ".flac")
 LESS_LIKELY = 2.8
 NEAR = 0.27  # other talk stays 0.33 and more from a book of orders; see docs/log.md
-_DIGITS = {word: digits for word, digits in numbers(0, 60) if " " not in word}
+_DIGITS = dict(numbers(0, 99))
+_SPOKEN = re.compile(rf"\b({'|'.join(sorted(_DIGITS, key=len, reverse=True))})\b")
 Meaning = tuple[str, Mapping[str, str]]
 
 
 def options(parser: argparse.ArgumentParser) -> None:
     """Add what this benchmark can be told."""
     parser.add_argument("--corpus", type=Path, help="a folder of recordings, with labels and a grammar")
+    parser.add_argument("--recordings", type=Path, help="a folder of sound files, each named after what is said in it")
+    parser.add_argument("--house", type=Path, help="the house of --recordings: devices, rooms, lists")
+    parser.add_argument("--language", default="en", help="which is spoken in --recordings")
+    parser.add_argument("--beside", default="", help="another language of that house")
     parser.add_argument("--noise", type=Path, help="a recording that is mixed in")
     parser.add_argument("--snr", default="", help="ratios in dB, such as 6,12,24; without any, the recordings alone")
     parser.add_argument("--names", default="", help="only recordings whose names match, such as [0-3]")
     parser.add_argument(
         "--count", type=int, default=300, help="of own commands; and two thirds as many other sentences"
     )
+    parser.add_argument("--half", type=int, choices=(0, 1), help="only every second of own sentences: 0 is tuned on")
+    parser.add_argument("--first-pass", action="store_true", help="without the better recogniser of the second pass")
     parser.add_argument("--stock", action="store_true", help="beside faster-whisper as it comes")
 
 
@@ -102,6 +117,8 @@ async def measure(config: Config, given: argparse.Namespace | None = None) -> di
     """Return the shares of commands that were understood, in percent, and the median time of hearing one."""
     if given is not None and given.corpus:
         return await _corpus_heard(config, given)
+    if given is not None and given.recordings:
+        return await _recordings_heard(config, given)
     return await _own_heard(config, given)
 
 
@@ -110,7 +127,7 @@ async def _corpus_heard(config: Config, given: argparse.Namespace) -> dict[str, 
     noise = _corpus.samples_of(given.noise) if given.noise else None
     ratios = [float(one) for one in given.snr.split(",") if one] if noise is not None else []
     read = reader_of(_corpus.grammar_of(given.corpus))
-    ear = await _ear(config, _corpus.grammar_of(given.corpus), read)
+    ear = await _ear(_speech(config, given), _corpus.grammar_of(given.corpus), read)
     stock = _Stock(config) if given.stock else None
     figures: dict[str, float] = {"clips": len(clips)}
     wrong = 0
@@ -144,11 +161,48 @@ async def _corpus_heard(config: Config, given: argparse.Namespace) -> dict[str, 
     return figures
 
 
+async def _recordings_heard(config: Config, given: argparse.Namespace) -> dict[str, float]:
+    """Hear recordings: what comes of each must be what its name would have done, had it been typed."""
+    if given.house is None:
+        raise ConfigError("--recordings needs a house", hint="--house H.json")
+    described = _effects.read_house(given.house)
+    languages = tuple(filter(None, (given.language, given.beside)))
+    speech = replace(config.speech, languages=languages)
+    if languages != ("en",):
+        speech = replace(speech, stt_model=OTHER_EARS)
+    stt = await open_engine("stt", speech.stt, ears_for(speech))
+    house = _House(stt, read_names(described, described), languages)
+    counts: Counter[str] = Counter()  # languages
+    tallies = {"commands": HearingTally(), "others": HearingTally()}
+    print(HEAD)
+    for file in sorted(file for file in given.recordings.iterdir() if file.suffix in SOUND_FILES):
+        sound, meaning = _corpus.mixed(_corpus.samples_of(file), None, 0.0, ""), house.meaning(file.stem)
+        began = time.monotonic()
+        heard, read = await house.heard(sound)
+        group = tallies["commands" if meaning else "others"]
+        group.seconds.append(time.monotonic() - began)
+        done, requests = house.outcome(heard)
+        verdict = group.add(done or None, meaning or None, requests)
+        counts[heard.language] += 1
+        its = f" ({heard.language or 'either'})" if given.beside else ""
+        print(f"  {verdict}: {file.stem!r}: {heard.text!r}{its}, read as {read.text!r}", file=sys.stderr)
+    for name, tally in tallies.items():
+        print(tally.line(name), flush=True)
+    if given.beside:
+        print(", ".join(f"{count} in {language or 'either'}" for language, count in counts.most_common()))
+    await house.aclose()
+    return {
+        "commands": tallies["commands"].counts.total(),
+        "understood %": tallies["commands"].percent("understood"),
+        "wrong_percent": tallies["commands"].percent("wrong"),
+    }
+
+
 async def _own_heard(config: Config, given: argparse.Namespace | None) -> dict[str, float]:
     """Hear own speech: what comes of it must be what its words would have done, had they been typed."""
     count = given.count if given else 300
     ratios = [float(one) for one in (given.snr if given and given.snr else "20,10,0").split(",")]
-    house = _House(await open_engine("stt", config.speech.stt, config.speech))
+    house = _House(await open_engine("stt", config.speech.stt, _speech(config, given)), _sayings.HOUSE)
     stock = _Stock(config) if given and given.stock else None
     voices = _voices.voices(config)
     noise = _voices.noise(60.0, voices[0][1])
@@ -162,6 +216,8 @@ async def _own_heard(config: Config, given: argparse.Namespace | None) -> dict[s
         tallies = {name: HearingTally() for name in ("commands", "as read", "others", "stock words")}
         errors: Counter[str] = Counter()
         for number, (text, meaning) in enumerate([*spoken, *others]):
+            if given and given.half is not None and number % 2 != given.half:
+                continue
             sound = _own_sound(voices[number % len(voices)][1](text), number, noise, ratio)
             began = time.monotonic()
             heard, read = await house.heard(sound)
@@ -191,6 +247,11 @@ async def _own_heard(config: Config, given: argparse.Namespace | None) -> dict[s
     return figures
 
 
+def _speech(config: Config, given: argparse.Namespace | None) -> SpeechConfig:
+    """Return the settings of the ears that a house has here."""
+    return config.speech if given and given.first_pass else ears_for(config.speech)
+
+
 def _own_sound(samples: _corpus.Samples, number: int, noise: _corpus.Samples, ratio: float) -> AudioChunk:
     """Return what one microphone hears: every third in a room, every tenth over a telephone, all of it in noise."""
     if number % 3 == 0:
@@ -213,23 +274,33 @@ def _word_errors(name: str, sentence: str, heard: str) -> Counter[str]:
 
 def _plain(text: str) -> str:
     whole = re.sub(r"(\d)\.0\b", r"\1", text.lower())  # of arguments: 20 and 20.0
-    plain = re.sub(r"[^\w ]+", " ", whole.replace("%", " percent"))
-    return " ".join(_DIGITS.get(word, word) for word in plain.split())
+    spelled = re.sub(r"(?<=\d) ?[x×*] ?(?=\d)", " times ", whole.replace("%", " percent"))
+    plain = " ".join(re.sub(r"[^\w ]+", " ", spelled).split())
+    return _SPOKEN.sub(lambda match: _DIGITS[match[0]], plain)
 
 
 class _House:
-    """A reader of a house that is only names, and its ear."""
+    """A reader of a house that is only names, and its ear, in each of its languages."""
 
-    def __init__(self, stt: Stt) -> None:
-        self._grammar = open_grammar("en")
-        public = PublicReader(PublicGrammar("en"), self._grammar.commands)
-        self._reader = Reader(self._grammar, public, open_parser(self._grammar, learned()))
-        literal, senses, sounds = Reader(self._grammar, public), Senses("en"), Sounds(VOICE)  # as a house has them
-        public.prepare(_sayings.HOUSE)
+    def __init__(self, stt: Stt, names: Names, languages: Sequence[str] = ("en",)) -> None:
+        self._names = names
         self._stt = stt
+        self._usual = languages[0]
         self._read: list[Utterance] = []
-        self.ear = Ear(stt, sounds, lambda text: senses.of(text, literal.read(text, _sayings.HOUSE), _sayings.HOUSE))
-        self.ear.books = (HouseBook("en", self._grammar.tables, sounds).of(_sayings.HOUSE),)
+        self._readers: dict[str, Reader] = {}
+        ears = {language: self._ear(language) for language in languages}
+        self.ear = EarOfLanguages(stt, ears) if len(ears) > 1 else ears[self._usual]
+
+    def _ear(self, language: str) -> Ear:
+        """Return the ear of a language, as a house has it; its reader stands in `_readers` then."""
+        grammar, names = open_grammar(language), self._names
+        public = PublicReader(open_public(language), grammar.commands)
+        self._readers[language] = Reader(grammar, public, open_parser(grammar, learned()))
+        literal, senses, sounds = Reader(grammar, public), Senses(language), Sounds(ESPEAK_VOICES[language])
+        public.prepare(names)
+        ear = Ear(self._stt, sounds, lambda text: senses.of(text, literal.read(text, names), names))
+        ear.books = (HouseBook(language, grammar.tables, sounds).of(names),)
+        return ear
 
     async def heard(self, sound: AudioChunk) -> tuple[Utterance, Utterance]:
         """Return what the ear heard, and what the recogniser alone had read."""
@@ -243,21 +314,22 @@ class _House:
         return self._picked(heard), self._picked(read)
 
     def meaning(self, text: str) -> Any:
-        """Return the commands of a text, numbers written alike."""
-        return _alike(self._understood(text).commands if text else ())
+        """Return the commands of a text in the usual language, numbers written alike."""
+        return _alike(self._readers[self._usual].read(text, self._names).commands if text else ())
 
     def outcome(self, heard: Utterance) -> tuple[Any, Sequence[Any]]:
         """Return the commands that come of an utterance, and those that the house asks about."""
         turn = Turn("", heard.text, HOUSE, 0.0, possible=heard.possible, doubtful=heard.doubtful)
-        meant = self._reader.understand(turn, _sayings.HOUSE)
+        meant = self._reader_of(heard).understand(turn, self._names)
         choices = meant.choices.choices if meant.choices and (heard.possible or heard.doubtful) else ()
         return _alike(meant.commands), [_alike(choice.commands) for choice in choices]
 
-    def _understood(self, text: str) -> Understanding:
-        return self._reader.read(text, _sayings.HOUSE)
+    def _reader_of(self, heard: Utterance) -> Reader:
+        return self._readers.get(heard.language, self._readers[self._usual])
 
     def _picked(self, heard: Utterance) -> Utterance:
-        return pick(self._understood, lambda text: text, heard)
+        reader = self._reader_of(heard)
+        return pick(lambda text: reader.read(text, self._names), lambda text: text, heard)
 
     async def aclose(self) -> None:
         """Give back the recogniser."""
@@ -279,9 +351,9 @@ def reader_of(grammar: Mapping[str, Any]) -> Callable[[str], Meaning | None]:
     return read
 
 
-async def _ear(config: Config, grammar: Mapping[str, Any], read: Callable[[str], Meaning | None]) -> Ear:
+async def _ear(speech: SpeechConfig, grammar: Mapping[str, Any], read: Callable[[str], Meaning | None]) -> Ear:
     """Return the recogniser, knowing the sentences of a grammar."""
-    stt, sounds = await open_engine("stt", config.speech.stt, config.speech), Sounds(VOICE)
+    stt, sounds = await open_engine("stt", speech.stt, speech), Sounds(VOICE)
     ear = Ear(stt, sounds, lambda text: Sense.COMMAND if read(text) else Sense.NOTHING)
     ways, values = said_by(grammar)
     nets = Nets(graph_of([way for several in ways.values() for way in several]))

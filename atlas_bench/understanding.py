@@ -23,8 +23,8 @@ from typing import Literal
 from atlas.config import Config
 from atlas.conversation import Actor, Message, Turn
 from atlas.errors import ConfigError
-from bench import _effects, _ohf
-from bench._household import BenchHousehold, household, reader_of
+from atlas_bench import _effects, _ohf
+from atlas_bench._household import BenchHousehold, household, reader_of
 
 Verdict = Literal["understood", "asked", "left", "refused", "wrong", "acted"]
 VERDICTS: tuple[Verdict, ...] = ("understood", "asked", "left", "refused", "wrong", "acted")
