@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -13,13 +14,14 @@ import urllib.error
 import urllib.request
 import wave
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from shutil import rmtree
 from typing import Any
 
 import pytest
-from openai import OpenAI
+from openai import APIConnectionError, OpenAI
 
 from atlas.audio import AudioChunk
 from tests.processes import free_port
@@ -135,6 +137,7 @@ def start(data: Path, port: int, more_settings: str = "", way_out: str = "") -> 
     )
     (data / "policy.toml").write_text((ROOT / "policy.toml").read_text())  # looked for beside the settings
     environment = {
+        "ATLAS_GATEWAY_HTTPS_PORT": str(free_port()),  # two houses of one run would want the same
         **os.environ,
         "ATLAS_DATA": str(data),
         "ATLAS_GATEWAY_PORT": str(port),
@@ -165,19 +168,76 @@ def stop(house: Running) -> None:
         raise AssertionError(f"the house did not stop within 10 s:\n{house.log.read_text()[-3000:]}") from None
 
 
-@pytest.fixture(scope="session")
-def house() -> Iterator[Running]:
+@contextmanager
+def running_house(more_settings: str = "", way_out: str = "") -> Iterator[Running]:
+    """Run a house of its own, whose data is thrown away at the end."""
     data = Path(tempfile.mkdtemp(prefix="atlas-"))
-    running = start(data, free_port())
+    running = start(data, free_port(), more_settings, way_out)
     yield running
     stop(running)
     rmtree(data, ignore_errors=True)
 
 
+@contextmanager
+def house_without_weights(folder: Path, settings: str) -> Iterator[Running]:
+    """Run a house whose ears, mouths and minds are scripted, by its own `atlas.toml`: for what is only typed."""
+    (folder / "policy.toml").write_text((ROOT / "policy.toml").read_text())
+    for role in ("wake", "vad", "stt", "tts"):
+        settings = re.sub(rf'^{role} = ".*?"', f'{role} = "scripted"', settings, flags=re.MULTILINE)
+    settings = settings.replace(
+        'kind = "embedded"\nmodel = "smollm2-135m-instruct"',
+        'kind = "server"\nurl = "http://127.0.0.1:9/v1"\nmodel = "none"',
+    )
+    (folder / "atlas.toml").write_text(settings)
+    port = free_port()
+    environment = {**os.environ, "ATLAS_DATA": str(folder / "data"), "ATLAS_GATEWAY_PORT": str(port)}
+    environment |= {"ATLAS_CONFIG": str(folder / "atlas.toml"), "PYTHONPATH": str(ROOT)}
+    environment |= {"ATLAS_GATEWAY_HTTPS_PORT": str(free_port())}
+    with (folder / "log").open("wb") as log:
+        process = subprocess.Popen(
+            [sys.executable, "-m", "atlas.cli.main", "run"], stdout=log, stderr=log, env=environment, cwd=folder
+        )
+    running = Running(process, folder / "data", port, folder / "log")
+    try:
+        until(lambda: _answers(running), 90, "a house")
+        yield running
+    finally:
+        process.send_signal(signal.SIGTERM)
+        process.wait(30)
+
+
+def _answers(running: Running) -> bool:
+    assert running.process.poll() is None, running.log.read_text()[-3000:]
+    try:
+        return bool(running.client().models.list().data)
+    except (APIConnectionError, FileNotFoundError):  # it is not up yet, or has no token
+        return False
+
+
+@pytest.fixture(scope="session")
+def house() -> Iterator[Running]:
+    with running_house() as running:
+        yield running
+
+
+@pytest.fixture(scope="module")
+def sounds() -> Iterator[Any]:
+    """A sound server of the tests' own, with a microphone and a loudspeaker in each of two rooms."""
+    from tests.journeys.sound_rooms import sound_server
+
+    with sound_server() as server:
+        yield server
+
+
 @pytest.fixture
 def timers_end(house: Running) -> Iterator[None]:
-    """Leave no timer to the next test, which shares the house."""
+    """Find no timer of the tests before, and leave none to the next one: they share the house."""
+    _end_timers(house)
     yield
+    _end_timers(house)
+
+
+def _end_timers(house: Running) -> None:
     for timer in _api(house, "GET", "/api/timers")["timers"]:
         _api(house, "DELETE", f"/api/timers/{timer['id']}")
 

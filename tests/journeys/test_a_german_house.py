@@ -2,20 +2,14 @@
 
 from __future__ import annotations
 
-import os
 import re
-import signal
-import subprocess
-import sys
 from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
-from openai import APIConnectionError
 
-from tests.journeys.conftest import ROOT, Running, until
-from tests.processes import free_port
+from tests.journeys.conftest import ROOT, Running, house_without_weights
 
+pytestmark = pytest.mark.real  # no weights, but every process of a house
 # What no German answer holds; names of things and places are not among them.
 ENGLISH = re.compile(
     r"\b(?:the|is|are|your|you|for|set|at|on|and|there|left|minutes?|hours?|today|tomorrow|every|nothing|with)\b"
@@ -54,38 +48,9 @@ ASKED = {
 @pytest.fixture(scope="module")
 def german_house(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Running]:
     """A house without weights: nothing of this needs a model, an ear or a mouth."""
-    folder: Path = tmp_path_factory.mktemp("haus")
-    (folder / "policy.toml").write_text((ROOT / "policy.toml").read_text())
-    scripted = {"wake": "micro", "vad": "silero", "stt": "faster_whisper", "tts": "piper"}
     settings = (ROOT / "atlas.toml").read_text().replace('language = "en"', 'language = "de"')
-    for role, engine in scripted.items():
-        settings = settings.replace(f'{role} = "{engine}"', f'{role} = "scripted"')
-    settings = settings.replace(
-        'kind = "embedded"\nmodel = "smollm2-135m-instruct"',
-        'kind = "server"\nurl = "http://127.0.0.1:9/v1"\nmodel = "none"',
-    )
-    (folder / "atlas.toml").write_text(settings)
-    port = free_port()
-    environment = {**os.environ, "ATLAS_DATA": str(folder / "data"), "ATLAS_GATEWAY_PORT": str(port)}
-    environment |= {"ATLAS_CONFIG": str(folder / "atlas.toml"), "PYTHONPATH": str(ROOT)}
-    with (folder / "log").open("wb") as log:
-        process = subprocess.Popen(
-            [sys.executable, "-m", "atlas.cli.main", "run"], stdout=log, stderr=log, env=environment, cwd=folder
-        )
-    house = Running(process, folder / "data", port, folder / "log")
-    try:
-        until(lambda: _answers(house), 90, "a house")
-        yield house
-    finally:
-        process.send_signal(signal.SIGTERM)
-        process.wait(30)
-
-
-def _answers(house: Running) -> bool:
-    try:
-        return bool(house.client().models.list().data)
-    except (APIConnectionError, FileNotFoundError):  # it is not up yet, or has no token
-        return False
+    with house_without_weights(tmp_path_factory.mktemp("haus"), settings) as running:
+        yield running
 
 
 def test_a_day_in_german_is_understood_and_answered_in_german(german_house: Running) -> None:

@@ -71,6 +71,14 @@ def test_a_task_is_removed_after_a_yes_and_its_file_is_gone(house: Running, titl
     assert is_there(house, title)
 
 
+def test_a_yes_on_a_page_of_another_language_does_it_at_once(house: Running, title: str) -> None:
+    ask = house.told("ask", f"remove the task {title}")["tools"][0]["ask"]
+    page = {"authorization": f"Bearer {token_of(house, 'page', 'adult')}", "accept-language": "de"}
+    with httpx2.Client(base_url=house.url, headers=page) as http:
+        done = http.post(f"/api/asks/{ask['id']}", json={"answer": "yes"}).json()
+    assert not is_there(house, title), done
+
+
 def test_after_a_no_it_is_still_there(house: Running, title: str) -> None:
     house.told("ask", f"remove the task {title}")
     assert house.told("ask", "no, leave it")["reply"] == "All right, I won't."

@@ -16,7 +16,8 @@ from tests.journeys.conftest import ROOT, Running
 
 pytestmark = [pytest.mark.real, pytest.mark.usefixtures("timers_end")]
 AXE = ROOT / "pwa" / "node_modules" / "axe-core" / "axe.min.js"
-HOUSE = ("house", "house/turns", "house/devices", "house/record", "house/rules", "house/models", "house/health")
+PARTS = ("turns", "devices", "record", "rules", "sentences", "models", "settings", "health")
+HOUSE = ("house", *(f"house/{part}" for part in PARTS))
 ROUTES = ("talk", "home", "time", "lists", "board", "notes", "notes/", "calendar", "past", *HOUSE, "more")
 AT_THE_END = """() => {
     const log = document.querySelector(".log");
@@ -48,6 +49,15 @@ def test_axe_finds_nothing_on_any_page(house: Running, size, scheme):
             expect(page.locator(f".frame[data-page='{route.split('/')[0]}']:not(:has(.loading))")).to_be_visible()
             assert not (wrong := violations(page)), (route, wrong)
             assert page.evaluate("document.documentElement.scrollWidth") <= width, route
+
+
+def test_long_german_words_make_no_page_wider_than_a_small_phone(house: Running):
+    with opened(house, viewport={"width": 320, "height": 640}, locale="de-DE") as page:
+        connected(page)
+        for route in ROUTES:
+            page.evaluate("route => { location.hash = `#/${route}`; }", route)
+            expect(page.locator(f".frame[data-page='{route.split('/')[0]}']:not(:has(.loading))")).to_be_visible()
+            assert page.evaluate("document.documentElement.scrollWidth") <= 320, route
 
 
 def test_axe_finds_nothing_at_the_door_or_in_a_question(house: Running):

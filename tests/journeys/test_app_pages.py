@@ -14,7 +14,7 @@ import pytest
 from playwright.sync_api import Page, expect
 
 from tests.journeys.browser import ANSWER_MS, answer, connected, opened, say
-from tests.journeys.conftest import Running, start, stop, until
+from tests.journeys.conftest import Running, running_house, until
 from tests.processes import free_port
 from tests.tools_server.test_home import Lamps
 
@@ -43,15 +43,12 @@ def broker() -> Iterator[int]:
 
 @pytest.fixture(scope="module")
 def house_with_lamps(broker: int) -> Iterator[tuple[Running, Lamps]]:
-    data = Path(tempfile.mkdtemp(prefix="atlas-"))
     more = f'\n[tools.home.mqtt]\nhost = "127.0.0.1"\nport = {broker}\ntls = "none"\n'
-    running = start(data, free_port(), more, f'"127.0.0.1:{broker}"')
-    lamps = until(lambda: _lamps(broker), 10, "the broker")
-    lamps.announce("lamp", "Kitchen")
-    yield running, lamps
-    lamps.close()
-    stop(running)
-    shutil.rmtree(data, ignore_errors=True)
+    with running_house(more, f'"127.0.0.1:{broker}"') as running:
+        lamps = until(lambda: _lamps(broker), 10, "the broker")
+        lamps.announce("lamp", "Kitchen")
+        yield running, lamps
+        lamps.close()
 
 
 def _lamps(port: int) -> Lamps | None:
@@ -216,3 +213,18 @@ def test_the_app_speaks_german_to_a_german_browser(house):
         connected(page)
         expect(page.get_by_role("link", name="Zuhause")).to_be_visible()
         expect(page.locator("html")).to_have_attribute("lang", "de")
+
+
+def test_the_owner_sees_how_busy_the_machine_is_and_how_fast_a_model_speaks(house: Running):
+    with opened(house, path="house") as page:
+        machine = page.locator("section[aria-labelledby=load]")
+        processor = machine.get_by_role("img", name=re.compile(r"^Processor, \d+ cores?: \d+% now, between \d+% and"))
+        expect(processor).to_be_visible(timeout=ANSWER_MS)
+        expect(machine.get_by_role("img", name=re.compile(r"^Memory, of [\d.,]+ GB: "))).to_be_visible()
+        speed = machine.get_by_role("img", name=re.compile(r"^Model embedded, tokens."))
+        expect(speed).to_be_visible()
+        drawn = processor.locator("polyline").get_attribute("points")
+        message = [{"role": "user", "content": "Tell me a story about a very old lighthouse."}]
+        house.client().chat.completions.create(model="family", messages=message)  # type: ignore[arg-type]
+        expect(speed).to_have_attribute("aria-label", re.compile(r"and [1-9][\d.,]* in the last"), timeout=ANSWER_MS)
+        expect(processor.locator("polyline")).not_to_have_attribute("points", drawn or "")

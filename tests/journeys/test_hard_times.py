@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from atlas.config import Config
-from bench._house_deaths import survive
+from atlas_bench._house_deaths import survive
 from tests.journeys.conftest import Running
 
 pytestmark = pytest.mark.real

@@ -70,7 +70,7 @@ def test_a_voice_in_noise_is_understood_where_plain_words_failed(
 
 def test_what_may_have_been_said_is_asked_about(house: Running, noisy: Callable[[str, str, float], Path]) -> None:
     replies = []
-    for voice, decibels in (("en-gb", 2.0), ("en-us", -1.0), ("en-gb", 5.0)):
+    for voice, decibels in (("en-gb", 2.0), ("en-us", -1.0), ("en-gb", -3.0), ("en-us", -5.0), ("en-gb", -7.0)):
         heard = house.heard("hear", str(noisy(voice, "Cancel all timers.", decibels)))
         if heard["reply"] in ("Cancel all timers?", "Cancel all timer?"):
             assert tools(heard) == [], "nothing was done yet"

@@ -21,8 +21,13 @@ def test_what_one_person_told_is_heard_by_nobody_else(house: Running) -> None:
         reply = house.client(token).chat.completions.create(model="family", messages=messages)  # type: ignore[arg-type]
         return str(reply.choices[0].message.content)
 
-    phone, laptop = (token(device, "adult", "--person", "Anna") for device in ("Annas phone", "Annas laptop"))
+    anna = ("--person", "Anna", "--same-person")
+    phone, laptop = (token(device, "adult", *anna) for device in ("Annas phone", "Annas laptop"))
     said(phone, "remember that my shoe size is 40")
     assert "40" in said(laptop, SHOES)
-    for other in (token("Bens phone", "child", "--person", "Ben"), token("den panel", "adult"), house.token):
+    for other in (
+        token("Bens phone", "child", "--person", "Ben", "--same-person"),
+        token("den panel", "adult"),
+        house.token,
+    ):
         assert "40" not in said(other, SHOES)

@@ -14,13 +14,6 @@ from typing import Any
 
 import anyio
 import pytest
-
-from atlas.audio import AudioChunk
-from atlas.speech.resample import resampled
-from tests.journeys.conftest import ROOT, Running, until
-from tests.processes import free_port
-
-pytest.importorskip("wyoming", reason="NOT TESTED: Wyoming, which the lock file names, is not installed here")
 from wyoming.asr import Transcribe, Transcript
 from wyoming.audio import AudioChunk as WyomingChunk
 from wyoming.audio import AudioStart, AudioStop
@@ -28,6 +21,11 @@ from wyoming.client import AsyncTcpClient
 from wyoming.event import Event
 from wyoming.tts import Synthesize
 from wyoming.wake import Detect
+
+from atlas.audio import AudioChunk
+from atlas.speech.resample import resampled
+from tests.journeys.conftest import ROOT, Running, until
+from tests.processes import free_port
 
 pytestmark = pytest.mark.real
 HOUSE = {

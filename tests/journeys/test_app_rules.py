@@ -1,0 +1,85 @@
+"""An owner narrows what children may, sees what that would have done, saves it, and it holds at once."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+from playwright.sync_api import Locator, Page, expect
+
+from tests.journeys.browser import ANSWER_MS, answer, connected, opened, say
+from tests.journeys.conftest import Running, running_house
+from tests.journeys.test_app_everywhere import AXE, violations
+
+pytestmark = pytest.mark.real
+SAVED_MS = 90_000
+SENTENCE = "Children ask before they set a timer."
+
+
+@pytest.fixture(scope="module")
+def own_house() -> Iterator[Running]:
+    with running_house() as running:
+        yield running
+
+
+def sheet(page: Page) -> Locator:
+    return page.get_by_role("dialog")
+
+
+def test_a_rule_is_seen_on_last_weeks_calls_before_it_is_saved_and_holds_at_once(own_house: Running) -> None:
+    made = own_house.atlas("token", "create", "--name", "cleos tablet", "--role", "child", "--person", "Cleo")
+    token = made.stdout.strip().splitlines()[-1]
+    with opened(own_house, token=token) as child:
+        connected(child)
+        say(child, "set a timer for ten minutes")
+        assert "timer" in answer(child).lower()
+    policy = own_house.data / "policy.toml"
+    before = policy.read_text()
+    with opened(own_house, path="house/rules", viewport={"width": 390, "height": 844}) as page:
+        page.evaluate(AXE.read_text(encoding="utf-8"))
+        page.get_by_role("button", name="New rule").click()
+        form = sheet(page)
+        form.get_by_label("What people are told").fill(SENTENCE)
+        form.get_by_label("What happens then").select_option("asks first")
+        form.get_by_label("Tools, with commas").fill("timers.start")
+        form.get_by_label("Child").check()
+        expect(form.get_by_role("button", name="Save the rule")).to_have_count(0)
+        form.get_by_role("button", name="What would it have done?").click()
+        expect(form).to_contain_text("1 × done → asked first", timeout=ANSWER_MS)
+        expect(form).to_contain_text("timers.start · Cleo")
+        assert not (wrong := violations(page)), wrong
+        form.get_by_label("Owner").check()  # what was seen is not this any more
+        expect(form.get_by_role("button", name="Save the rule")).to_have_count(0)
+        form.get_by_label("Owner").uncheck()
+        assert policy.read_text() == before
+        form.get_by_role("button", name="Save the rule").click()
+        expect(form).to_have_count(0, timeout=SAVED_MS)
+        expect(page.get_by_role("button", name=f"Change: {SENTENCE}")).to_be_visible()
+    assert 'id = "children-ask-before-they-set-a-timer"' in policy.read_text()
+    with opened(own_house, token=token) as child:
+        connected(child)
+        say(child, "set a timer for five minutes")
+        expect(child.locator(".question")).to_be_visible(timeout=ANSWER_MS)
+    with opened(own_house, path="house/rules") as page:
+        page.get_by_role("button", name=f"Remove: {SENTENCE}").click()
+        sheet(page).get_by_role("button", name="What would it have done?").click()
+        sheet(page).get_by_role("button", name="Remove the rule").click(timeout=ANSWER_MS)
+        expect(page.get_by_role("button", name=f"Change: {SENTENCE}")).to_have_count(0, timeout=SAVED_MS)
+    assert policy.read_text() == before
+
+
+def test_a_rule_that_is_not_sound_leaves_all_as_it_was_and_says_why(own_house: Running) -> None:
+    policy = own_house.data / "policy.toml"
+    before = policy.read_text()
+    with opened(own_house, path="house/rules", stopped="status of 400") as page:
+        page.get_by_role("button", name="New rule").click()
+        form = sheet(page)
+        form.get_by_label("What people are told").fill("This never speaks.")
+        form.get_by_label("Tools, with commas").fill("no.such.tool")
+        form.get_by_role("button", name="What would it have done?").click()
+        expect(form).to_contain_text("get the same", timeout=ANSWER_MS)
+        form.get_by_role("button", name="Save the rule").click()
+        expect(form.get_by_role("alert")).to_contain_text(
+            "all is as it was: The rule 'this-never-speaks' can never fire", timeout=SAVED_MS
+        )
+    assert policy.read_text() == before

@@ -1,0 +1,55 @@
+"""One English and one German command, spoken into the same house: each is answered in its language, by its voice."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from atlas.audio import AudioChunk
+from tests.journeys.conftest import Running, running_house, write_wav
+from tests.journeys.test_heard_in_noise import AROUND, _espeak
+from tests.journeys.test_two_languages import HOUSE
+
+pytestmark = pytest.mark.real
+
+
+@pytest.fixture(scope="module")
+def house_of_two(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Running]:
+    file = tmp_path_factory.mktemp("two") / "house.json"
+    file.write_text(json.dumps(HOUSE))
+    settings = f'\n[tools.home.scripted]\nfile = "{file}"\n'
+    with pytest.MonkeyPatch.context() as environment:
+        environment.setenv("ATLAS_HOUSE_LANGUAGES", "en,de")
+        with running_house(settings) as house:
+            yield house
+
+
+def _answer(house: Running, sound: AudioChunk, folder: Path) -> tuple[str, str, str]:
+    """Return what was heard, and the words and the language of the answer as a recogniser hears its sound."""
+    around = AudioChunk(AROUND)
+    asked, reply = write_wav(folder / "asked.wav", around + sound + around), folder / "reply.wav"
+    turn = house.heard("hear", str(asked), "--out", str(reply))
+    heard = house.client().audio.transcriptions.create(model="whisper-1", file=reply, response_format="verbose_json")
+    return turn["reply"], heard.text, heard.language
+
+
+def test_each_command_is_answered_aloud_in_its_language(
+    house_of_two: Running, spoken: Callable[[str], AudioChunk], tmp_path: Path
+) -> None:
+    reply, words, language = _answer(house_of_two, spoken("Turn on the kitchen light."), tmp_path)
+    assert reply == "The kitchen light is now on."
+    assert (language, "kitchen light" in words.lower()) == ("english", True)
+
+    reply, words, language = _answer(house_of_two, _espeak("de", "Stell einen Timer auf zehn Minuten."), tmp_path)
+    assert reply == "Timer gestellt auf 10 Minuten."
+    assert (language, "minuten" in words.lower()) == ("german", True)
+
+    reply, words, language = _answer(house_of_two, spoken("How long is left on my timer?"), tmp_path)
+    assert reply.startswith("Your 10 minute timer has")
+    assert (language, "minute" in words.lower()) == ("english", True)
+
+    reply, _, language = _answer(house_of_two, _espeak("de", "Schalte die Stehlampe ein."), tmp_path)
+    assert (reply, language) == ("Die Stehlampe im Wohnzimmer ist jetzt an.", "german")
