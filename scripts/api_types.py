@@ -19,8 +19,8 @@ Schema = Mapping[str, Any]
 
 
 def typescript(document: Schema) -> str:
-    """Return the types of all shapes, and of every operation by its method and path."""
-    return "\n".join([HEAD, *_shapes(document), "export interface Operations {", *_operations(document), "}", ""])
+    """Return the types of all shapes."""
+    return "\n".join([HEAD, *_shapes(document)])
 
 
 def _shapes(document: Schema) -> Iterator[str]:
@@ -41,36 +41,6 @@ def _fields(schema: Schema, indent: str) -> Iterator[str]:
         if description := inner.get("description", ""):
             yield f"{indent}/** {_line(description)} */"
         yield f"{indent}{name}{'' if name in required else '?'}: {_type(inner)};"
-
-
-def _operations(document: Schema) -> Iterator[str]:
-    for path, operations in document["paths"].items():
-        for method, operation in operations.items():
-            yield f"  /** {_line(operation.get('description', ''))} */"
-            yield f'  "{method.upper()} /api{path}": {{'
-            for place in ("path", "query"):
-                yield f"    {place}: {_parameters(operation, place)};"
-            body = operation.get("requestBody", {}).get("content", {}).get("application/json", {}).get("schema")
-            yield f"    body: {_type(body) if body else 'undefined'};"
-            yield f"    reply: {' | '.join(_replies(operation))};"
-            yield "  };"
-
-
-def _parameters(operation: Schema, place: str) -> str:
-    fields = [
-        f"{one['name']}{'' if one.get('required') else '?'}: {_type(one['schema'])}"
-        for one in operation.get("parameters", ())
-        if one["in"] == place
-    ]
-    return f"{{ {'; '.join(fields)} }}" if fields else "Record<string, never>"
-
-
-def _replies(operation: Schema) -> Iterator[str]:
-    """Yield what comes with 200, 201 …; 202 is told apart by its status, and so are errors."""
-    for status, answer in operation["responses"].items():
-        if status.startswith("2") and status != "202":
-            content = answer.get("content", {}).get("application/json")
-            yield _type(content["schema"]) if content and content["schema"] else "undefined"
 
 
 def _type(schema: Schema) -> str:

@@ -74,9 +74,8 @@ def npm(*arguments: str) -> None:
     home = node_home()
     script = home / "lib" / "node_modules" / "npm" / "bin" / "npm-cli.js"
     path = f"{home / 'bin'}{os.pathsep}{os.environ.get('PATH', '')}"  # scripts of packages ask for `node` by name
-    ended = subprocess.run(
-        [str(home / "bin" / "node"), str(script), *arguments], cwd=PWA, env={**os.environ, "PATH": path}, check=False
-    )
+    environment = {**os.environ, "PATH": path, "npm_config_update_notifier": "false"}  # its version is pinned
+    ended = subprocess.run([str(home / "bin" / "node"), str(script), *arguments], cwd=PWA, env=environment, check=False)
     if ended.returncode:
         sys.exit(f"npm {' '.join(arguments)} failed; what is written above says why")
 

@@ -1,6 +1,6 @@
 """Take a picture of every page of the app, on a phone and a desk, in light and dark, of a house that is lived in.
 
-    python scripts/screenshots.py FOLDER [--page NAME …]
+    python scripts/screenshots.py FOLDER [--page NAME …] [--language en|de] [--whole]
 
 A house is started with devices, timers, lists and all, in a folder that is thrown away.
 """
@@ -34,6 +34,7 @@ PAGES = (
     "lists",
     "board",
     "notes",
+    "messages",
     "calendar",
     "past",
     "house",
@@ -41,12 +42,15 @@ PAGES = (
     "house/devices",
     "house/record",
     "house/rules",
+    "house/sentences",
+    "house/settings",
     "house/models",
     "house/health",
     "more",
 )
 SIZES = {"phone": (390, 844), "desk": (1280, 832)}
 THEMES = ("light", "dark")
+LOCALES = {"en": "en-GB", "de": "de-DE"}
 START_SECONDS = 120
 
 
@@ -99,34 +103,33 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("folder", type=Path)
     parser.add_argument("--page", action="append", help="only this page")
+    parser.add_argument("--language", default="en", choices=LOCALES, help="of the browser")
+    parser.add_argument("--whole", action="store_true", help="the whole page, not only what is seen at first")
     arguments = parser.parse_args()
     arguments.folder.mkdir(parents=True, exist_ok=True)
     chromium = shutil.which("chromium") or sys.exit("Chromium is missing: apt-get install chromium")
     with house() as (url, token), sync_playwright() as play:
         browser = play.chromium.launch(executable_path=chromium, args=["--no-sandbox"])
-        for taken in pictures(browser, url, token, arguments.page or PAGES, arguments.folder):
-            print(taken)
+        for page, look in looks(browser, url, token, LOCALES[arguments.language]):
+            for name in arguments.page or PAGES:
+                file = arguments.folder / f"{name.replace('/', '-')}-{look}.png"
+                print(picture(page, name, file, whole=arguments.whole))
         browser.close()
     return 0
 
 
-def pictures(browser: Browser, url: str, token: str, pages: Iterator[str] | Any, folder: Path) -> Iterator[Path]:
-    """Yield every picture once it is on the disk."""
+def looks(browser: Browser, url: str, token: str, locale: str) -> Iterator[tuple[Page, str]]:
+    """Yield the app in every size and theme, and the name of that."""
     for size, (width, height) in SIZES.items():
         for theme in THEMES:
-            page = browser.new_page(
-                viewport={"width": width, "height": height},
-                color_scheme=theme,
-                locale="en-GB",
-                reduced_motion="reduce",
-            )
+            viewport = {"width": width, "height": height}
+            page = browser.new_page(viewport=viewport, color_scheme=theme, locale=locale, reduced_motion="reduce")
             page.goto(f"{url}/#token={token}")
-            for name in pages:
-                yield picture(page, name, folder / f"{name.replace(chr(47), chr(45))}-{size}-{theme}.png")
+            yield page, f"{size}-{theme}"
             page.close()
 
 
-def picture(page: Page, name: str, file: Path) -> Path:
+def picture(page: Page, name: str, file: Path, *, whole: bool = False) -> Path:
     """Take one page, when it has all it shows."""
     page.evaluate("name => { location.hash = `#/${name}`; }", name)
     page.wait_for_selector(f".frame[data-page='{name.split('/')[0]}']:not(:has(.loading))")
@@ -137,7 +140,7 @@ def picture(page: Page, name: str, file: Path) -> Path:
         page.wait_for_selector(".deed")
         page.wait_for_selector(".frame[data-state=ready]")
         page.locator(".talk").focus()
-    page.screenshot(path=str(file))
+    page.screenshot(path=str(file), full_page=whole)
     return file
 
 
@@ -153,7 +156,8 @@ def house() -> Iterator[tuple[str, str]]:
         with socket.create_server(("127.0.0.1", 0)) as free:
             port = free.getsockname()[1]
         environment = {**os.environ, "ATLAS_DATA": folder, "ATLAS_CONFIG": str(data / "atlas.toml")}
-        environment |= {"ATLAS_GATEWAY_PORT": str(port), "ATLAS_MODELS_FOLDER": str(ROOT / "models")}
+        environment |= {"ATLAS_GATEWAY_PORT": str(port), "ATLAS_GATEWAY_HTTPS_HOST": ""}
+        environment |= {"ATLAS_MODELS_FOLDER": str(ROOT / "models")}
         command = [sys.executable, "-m", "atlas.cli.main", "run"]
         with (data / "log").open("wb") as log:
             running = subprocess.Popen(command, cwd=ROOT, env=environment, stdout=log, stderr=log)

@@ -69,9 +69,9 @@ def read_corpora() -> Iterator[tuple[str, str, list[str], list[str]]]:
 def prepare(folder: Path, published: Path) -> None:
     """Write what `fit` needs, and no more than that, into `folder`."""
     from atlas.models import convert_e5
+    from atlas.understanding.act_model import LABELS, input_of
     from atlas.understanding.encoder import PIECES as NAMES
     from atlas.understanding.encoder import Tokens
-    from atlas.understanding.learned import LABELS, input_of
     from atlas.understanding.parser import SILENT
 
     folder.mkdir(parents=True, exist_ok=True)

@@ -17,9 +17,9 @@ from typing import Any
 
 import numpy as np
 
+from atlas.understanding.act_model import CORPUS, ENCODER
 from atlas.understanding.claims import TAUGHT, features
 from atlas.understanding.encoder import SentenceEncoder
-from atlas.understanding.learned import CORPUS, ENCODER
 
 ROUNDS, RATE, DECAY, BATCH, WIDTH, SEED = 20, 2e-3, 0.02, 64, 16, 1
 JOINED = 900  # sentences made of one about the world and a claim

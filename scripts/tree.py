@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import ast
 import sys
 from collections.abc import Iterator
 from pathlib import Path
 
 ROOT = Path(__file__).parent.parent
-PACKAGES = ("atlas", "tools_server", "wall", "bench")
+PACKAGES = ("atlas", "tools_server", "wall", "atlas_bench")
 OUT = ROOT / "docs" / "tree.md"
 INTRODUCTION = """# The tree
 
@@ -17,8 +16,9 @@ Every module and what it is, in its own words: `python scripts/tree.py` writes t
 
 
 def caption(path: Path) -> str:
-    """Return the first line of a module's docstring."""
-    return (ast.get_docstring(ast.parse(path.read_text(encoding="utf-8"))) or "").split("\n")[0]
+    """Return the first line of a module's docstring, with which every module begins."""
+    with path.open(encoding="utf-8") as lines:
+        return lines.readline().strip().removeprefix("r").removeprefix('"""').removesuffix('"""')
 
 
 def page() -> str:
