@@ -248,6 +248,16 @@ async def test_a_step_is_taken_from_how_it_is_and_ends_where_the_device_does(
     assert await small.said("home.adjust", **arguments) == text
 
 
+async def test_a_blind_that_stands_half_way_can_be_opened_and_goes_back_to_where_it_stood(small: Small) -> None:
+    await small.said("home.set", device="blinds", position=40)
+    done = await small.call("home.open", device="blinds")
+    assert done.text == "The Blinds in the Living Room are now open."
+    assert await small.said("home.open", device="blinds") == "The Blinds in the Living Room are already open."
+    assert done.receipt is not None
+    undone = await small.call("history.undo", receipt=done.receipt.id)
+    assert undone.text == "The Blinds in the Living Room are now at 40 percent."
+
+
 async def test_a_garage_door_that_is_open_is_closed_by_half_without_a_yes(data: Path) -> None:
     door = {"name": "Garage door", "kind": "cover", "shape": "garage", "room": "Garage", "can": ["open", "position"]}
     async with house_of(data, [door | {"state": {"open": True, "position": 100}}]) as small:

@@ -9,7 +9,7 @@ from tools_server.hubs.device_rules import permit_back
 from tools_server.hubs.devices import Device, State
 from tools_server.hubs.home import Home
 from tools_server.hubs.home_words import group, state_words, the
-from tools_server.hubs.matches import MOMENTARY, agrees
+from tools_server.hubs.matches import MOMENTARY, TOLERANCE, agrees
 from tools_server.sdk.state import StoredReceipt
 from tools_server.sdk.toolkit import Call, Result, ToolFailed
 from tools_server.sdk.wording import capital
@@ -47,15 +47,20 @@ async def done(call: Call, deeds: Sequence[Deed], *, stepping: bool = False) -> 
     there = [(device, wanted) for device, wanted in able if device.reachable]
     if not there:
         raise ToolFailed("failed", _unreachable([device for device, _wanted in able]))
-    due = [
-        (device, wanted) for device, wanted in there if stepping or not (device.tells and agrees(device, wanted, {}))
-    ]
+    due = [(device, wanted) for device, wanted in there if stepping or not (device.tells and _is_so(device, wanted))]
     if not due:
         devices, wanted = [device for device, _wanted in there], there[0][1]
         how = state_words(wanted, devices[0].fahrenheit)
         form = _("{devices} {devices:is|are} already {state}.")
         return Result(capital(form.format(devices=group(devices), state=how)), data(call, devices))
     return await sent(call, due, [device for device, _wanted in there])
+
+
+def _is_so(device: Device, wanted: State) -> bool:
+    """Whether a device is as wanted: a blind that stands half way is open, and can be opened."""
+    position = device.state.get("position")
+    half_way = isinstance(position, (int, float)) and position < 100 - TOLERANCE["position"]
+    return agrees(device, wanted, {}) and not (half_way and wanted.get("open") is True)
 
 
 def _can(device: Device, wanted: State) -> bool:
@@ -106,7 +111,10 @@ def _before(deeds: Sequence[Deed]) -> dict[str, Any] | None:
     """Return how devices were, of what was changed; None when what was changed cannot be seen, as by a scene."""
     if all(any(name in MOMENTARY for name in wanted) for _device, wanted in deeds):
         return None
-    return {device.id: {name: device.state.get(name) for name in wanted} for device, wanted in deeds}
+    along = {device.id: {"position"} & device.can if "open" in wanted else set() for device, wanted in deeds}
+    return {
+        device.id: {name: device.state.get(name) for name in (*wanted, *along[device.id])} for device, wanted in deeds
+    }
 
 
 def _after(deeds: Sequence[Deed]) -> dict[str, Any]:
@@ -129,6 +137,8 @@ async def put_back(call: Call, stored_receipt: StoredReceipt) -> Result:
             )
         wanted = {name: value for name, value in before.items() if value is not None}
         wanted = {"on": False} if wanted.get("on") is False else wanted
+        if "open" in wanted and "position" in wanted:
+            del wanted["open"]  # it goes back to where it stood
         if wanted.get("activity") == "returning":
             wanted["activity"] = "docked"
         if not wanted:
