@@ -28,6 +28,7 @@ from atlas.understanding.dialect import STRONG, Dialect
 from atlas.understanding.dialogue import Dialogue, recent
 from atlas.understanding.dialogue_turn import DialogueTurns, SpokenTurn
 from atlas.understanding.endings import CLOSED_SECONDS, LOOK_SECONDS, SWEEPING_SECONDS, Endings
+from atlas.understanding.excepted_days import ExceptedDays
 from atlas.understanding.follow_ups import FollowUps
 from atlas.understanding.frames import Frames
 from atlas.understanding.grammar import OPEN_COMMAND_SECONDS, Command, Grammar
@@ -100,6 +101,7 @@ class Reader:
         self._hesitations = Hesitations(tables)
         self._says_left: str = tables["left"]["says"]
         self._shared_nouns = SharedNouns(frame_words.get("shares", ""), frame_words.get("described", ""))
+        self._excepted_days = ExceptedDays(tables.get("excepted_days", {}))
         self._rejected_values = RejectedValues(tables.get("rejects", {}), grammar.digits)
         self._talk_requests = TalkRequests(grammar)
 
@@ -160,7 +162,8 @@ class Reader:
         verbatim = tuple(map(_visible, (turn.text, *turn.alternatives)))
         texts = map(self._hesitations.without, verbatim)
         texts = map(self._hesitations.fluent, texts) if recent(turn) else texts
-        plain = map(self._frames.without_idioms, map(self._rejected_values.without, texts))
+        texts = map(self._rejected_values.without, map(self._excepted_days.written_out, texts))
+        plain = map(self._frames.without_idioms, texts)
         return SpokenTurn(tuple(self._shared_nouns.written_out(text, names) for text in plain), turn, names, verbatim)
 
     def _beside(self, heard: SpokenTurn) -> Understanding:

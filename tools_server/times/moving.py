@@ -55,7 +55,7 @@ def moved(text: str, before: datetime, now: float, zone: tzinfo | None, habit: H
     try:
         return When(Meaning(phrase, now, zone, habit).moment())
     except OverflowError:
-        raise NotUnderstood(TOO_FAR) from None
+        raise NotUnderstood(_(TOO_FAR)) from None
 
 
 def moves_time(text: str, today: date) -> bool:

@@ -62,7 +62,7 @@ def span(text: str, now: float, zone: tzinfo | None) -> DaySpan:
             at = meaning.moment()
             return replace(_one(at.date()), clock=at.time())
     except OverflowError:
-        raise NotUnderstood(TOO_FAR) from None
+        raise NotUnderstood(_(TOO_FAR)) from None
     over = not phrase.day and not phrase.length and wall.hour >= PARTS.get(phrase.part, (0, 24))[1]
     return replace(_one(day + DAY) if over else matching_span, part=phrase.part)
 

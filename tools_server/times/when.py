@@ -53,7 +53,7 @@ def understand(text: str, now: float, zone: tzinfo | None, habit: Habit = REMIND
             raise NotUnderstood(_("Say how often as well, such as every day until Friday."))
         at = meaning.moment()
     except OverflowError:
-        raise NotUnderstood(TOO_FAR) from None
+        raise NotUnderstood(_(TOO_FAR)) from None
     if moment(at, zone) <= now:
         raise NotUnderstood(_("That is already past."))
     return When(at)
@@ -67,5 +67,5 @@ def understand_day(text: str, now: float, zone: tzinfo | None) -> tuple[date, bo
     try:
         day = Meaning(phrase, now, zone, REMINDING).day()
     except OverflowError:
-        raise NotUnderstood(TOO_FAR) from None
+        raise NotUnderstood(_(TOO_FAR)) from None
     return day, bool(phrase.clocks or (phrase.length and phrase.length.seconds))

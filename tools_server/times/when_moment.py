@@ -90,7 +90,7 @@ class Meaning:
         assert self.phrase.day
         day = next(days.dates(self.phrase.day, self.today), None)
         if day is None:
-            raise NotUnderstood(TOO_FAR)
+            raise NotUnderstood(_(TOO_FAR))
         return day
 
     def _next_time(self) -> datetime:
@@ -145,7 +145,7 @@ class Meaning:
         if self.phrase.part and self.habit.hour is not None:
             return PART_HOURS[self.phrase.part]
         if self.habit.hour is None:
-            raise NotUnderstood(NO_TIME)
+            raise NotUnderstood(_(NO_TIME))
         return self.habit.hour
 
     def hour_of(self, clock: ClockTime) -> int:
