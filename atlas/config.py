@@ -203,6 +203,7 @@ class SatelliteConfig:
     loudspeaker: str = ""
     volume: float = 1.0
     quiet_hours: str = ""  # "22:00-07:00": then it whispers, and alarms ring as ever
+    follow_up: float = 0.0  # seconds after an answer in which one may go on without the wake word; 30 at most
     wake_threshold: float = 0.0  # 0 is each wake word's own; near misses stand in the log with their scores
     near_misses: bool = False  # are clips of what nearly woke it stored for a day? `atlas wake` shows them
     echo_cancellation: bool = True  # where livekit is installed
@@ -350,6 +351,7 @@ BOUNDS = {
     "call_seconds": (0.1, 3_600),
     "patience_seconds": (1, 600),
     "volume": (0, 4),
+    "follow_up": (0, 30),
     "most_tools": (1, 8),
     "wake_threshold": (0, 0.99),
     "hour": (0, 23),

@@ -233,7 +233,7 @@ def _satellite(config: Config) -> Program:
         *("--recogniser", config.speech.stt_model, "--language", ",".join(config.house.spoken)),
         *(part for word in config.speech.wake_words for part in ("--wake-word", word)),
         *("--microphone", here.microphone, "--loudspeaker", here.loudspeaker, "--volume", str(here.volume)),
-        *("--wake-threshold", str(here.wake_threshold)),
+        *("--wake-threshold", str(here.wake_threshold), "--follow-up", str(here.follow_up)),
         *(("--near-misses", str(config.near_misses)) if here.near_misses else ()),
         *(("--microphone-form", here.microphone_form) if here.microphone_form else ()),
         *(() if here.echo_cancellation else ("--no-echo-cancellation",)),

@@ -8,7 +8,7 @@ import anyio
 
 from atlas.bell import Coming, RecordedWords, Ringing
 from atlas.errors import EngineError
-from atlas.events import Event, RecordedSpeech, TextDelta, TurnStarted
+from atlas.events import Committed, Event, RecordedSpeech, TextDelta, TurnStarted
 from atlas.gateway.chat import MAX_NAME_CHARACTERS
 from atlas.gateway.realtime_settings import Json, wrong
 from atlas.gateway.realtime_wire import message
@@ -43,6 +43,7 @@ class RoomClient:
         self._ringing: Ringing | None = None
         self.rang_timer = False  # what it listens after: no tool has anything to stop, the bell just ends
         self._was_called = False  # since it last slept
+        self._call_id = ""  # of the call whose words are being heard
         self._has_rung = False  # since it was last called or slept
         self._said = ""  # the response of the announcement under way
         self._played = anyio.Event()
@@ -61,6 +62,13 @@ class RoomClient:
         level = event.get("level_db", QUIETEST_DB)
         if isinstance(level, bool) or not isinstance(level, (int, float)) or not QUIETEST_DB <= level <= LOUDEST_DB:
             raise wrong("level_db", f"a number from {QUIETEST_DB:.0f} to {LOUDEST_DB:.0f}", level)
+        call_id = event.get("call_id", "")
+        if not isinstance(call_id, str) or len(call_id) > MAX_NAME_CHARACTERS:
+            raise wrong("call_id", f"a text of up to {MAX_NAME_CHARACTERS} characters", call_id)
+        if call_id and self._nearest.has_heard(call_id):  # and it was acted on: once is enough
+            await self._put(message("atlas.not_nearest"))
+            return
+        self._call_id = call_id
         self._has_rung = self.rang_timer = False
         self._attend()
         if await self._nearest.answers(self, phrase, level):
@@ -104,6 +112,8 @@ class RoomClient:
 
     def note(self, event: Event) -> Sequence[Json]:
         """Return what is told before an event that goes out: that an announcement's response is a ring."""
+        if isinstance(event, Committed) and self._call_id:
+            self._nearest.heard(self._call_id)
         if not isinstance(event, TurnStarted) or event.reason != "announcement":
             return ()
         self._said = event.turn_id.replace("turn_", "resp_")

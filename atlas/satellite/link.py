@@ -22,7 +22,7 @@ from atlas.satellite.settings import SatelliteSettings
 
 Json = dict[str, Any]
 FIRST_WAIT_SECONDS = 0.5
-LONGEST_WAIT_SECONDS = 8.0  # a house that was restarted is not waited for long, and one connection is no burden
+LONGEST_WAIT_SECONDS = 4.0  # somebody may be waiting who has just spoken, and one connection is no burden
 STEADY_SECONDS = 10.0  # connected for so long, the next loss counts as the first
 PING_SECONDS = 10.0  # Wi-Fi that stumbles for five seconds costs nothing; a house that is gone is noticed in twenty
 CONNECT_SECONDS = 10.0
@@ -101,7 +101,7 @@ class Link:
             self._waits = 0 if anyio.current_time() - began > STEADY_SECONDS else self._waits + 1
             longest = min(LONGEST_WAIT_SECONDS, FIRST_WAIT_SECONDS * 2 ** min(self._waits, 8))
             wait = longest * random.uniform(0.5, 1.0)  # noqa: S311  # so that all rooms do not come back at once
-            if reason != reported_reason:  # once, and not every eight seconds of a night
+            if reason != reported_reason:  # once, and not every four seconds of a night
                 log.warning("no line to the house: %s; tried again for ever", reason)
             reported_reason = "" if self._waits == 0 else reason
             await anyio.sleep(wait)

@@ -81,6 +81,8 @@ def read(arguments: Sequence[str]) -> SatelliteSettings:
     quiet = "when it whispers, as 22:00-07:00 on this machine's clock; alarms ring as ever"
     parser.add_argument("--quiet-hours", default="", metavar="FROM-UNTIL", help=quiet)
     parser.add_argument("--quiet-volume", type=float, default=0.25, help="of the volume in those hours: 0 to 1")
+    follow_up = "how long after an answer one may go on without the wake word, 0 to 30; after a question always"
+    parser.add_argument("--follow-up", type=float, default=0.0, metavar="SECONDS", help=follow_up)
     parser.add_argument("--no-echo-cancellation", action="store_true", help="the microphone does that itself")
     parser.add_argument("--no-earcons", action="store_true", help="no tones but those that ring")
     parser.add_argument("--certificate", type=Path, metavar="FILE", help="of a house that signs its own, for https")
@@ -102,6 +104,7 @@ def read(arguments: Sequence[str]) -> SatelliteSettings:
         volume=max(0.0, min(4.0, given.volume)),
         quiet_hours=read_hours(given.quiet_hours),
         quiet_volume=max(0.0, min(1.0, given.quiet_volume)),
+        follow_up_seconds=max(0.0, min(30.0, given.follow_up)),
         echo_cancellation=not given.no_echo_cancellation,
         earcons=not given.no_earcons,
         certificate=given.certificate,
@@ -151,6 +154,7 @@ async def run(settings: SatelliteSettings) -> None:
             stopping=wake_any.listen_for(wake, _stop_words(settings.languages)),
             hook=hooks,
             earcons=settings.earcons,
+            follow_up_seconds=settings.follow_up_seconds,
         )
         link = Link(settings, room.take, room.connected)
 

@@ -12,6 +12,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from enum import Enum
 from typing import Any, Protocol
+from uuid import uuid4
 
 from atlas.audio import HEARING_RATE, AudioChunk
 from atlas.satellite.earcons import MELODIES, RATE, earcon
@@ -27,6 +28,7 @@ WORDS_SECONDS = 40.0  # longer is no utterance; the house cuts at 30
 ANSWER_SECONDS = 60.0  # from the end of speech to its words, and from the answer's start to its first sound
 SILENT_SECONDS = 4.0  # from the words to the answer's start; "stop" has no answer
 FOLLOW_UP_SECONDS = 8.0  # after a question of the house one need not say the wake word again
+LINE_SECONDS = 10.0  # how long a sentence waits for a line that broke in its middle: Wi-Fi stumbles, a house restarts
 STOP_SECONDS = 8.0  # after each ring "stop" needs no wake word
 BREATH_SECONDS = 0.3  # who speaks on within it needs no tone, which would only sound over the first words
 TAIL_SECONDS = 0.3  # what was written to the loudspeaker is heard so much later: it must not be heard as an answer
@@ -77,6 +79,7 @@ class SatelliteRoom:
         stopping: WakeStream | None = None,  # hears "stop" where nobody was called
         hook: Callable[..., None] = lambda event, **more: None,
         earcons: bool = True,
+        follow_up_seconds: float = 0.0,  # after an answer in which one may go on without the wake word
     ) -> None:
         self.state = State.ASLEEP
         self.muted = False
@@ -91,6 +94,10 @@ class SatelliteRoom:
         self._unasked = False  # what is being said or rings was not asked for by a voice
         self._hook = hook
         self._earcons = earcons
+        self._follow_up_seconds = follow_up_seconds
+        self._call: Json = {}  # what woke it, as the house was told, until its words are committed …
+        self._called = bytearray()  # … and the sound that followed: sent again when the line breaks in its middle
+        self._is_cut = False  # it has broken there
         self._uplink = Resampler(HEARING_RATE, RATE)
         self._deadline: float | None = None
         self._replies: list[Reply] = []
@@ -138,7 +145,7 @@ class SatelliteRoom:
 
     @property
     def _streams(self) -> bool:
-        if self.muted or not self.up:
+        if self.muted or not (self.up or self._is_cut):
             return False
         if self.state is State.ANSWERING:  # without echo cancellation the house would hear itself
             return self._canceller is not None or not self._player.busy
@@ -153,14 +160,17 @@ class SatelliteRoom:
             return
         self._hush()
         self._rings.stop()
-        self._send("atlas.wake", phrase=woken.phrase, level_db=woken.level_db)
+        self._call = {"phrase": woken.phrase, "level_db": woken.level_db, "call_id": uuid4().hex}
+        self._send("atlas.wake", **self._call)
         self._uplink = Resampler(HEARING_RATE, RATE)
         self._become(State.LISTENING, SPEECH_SECONDS)
         self._stream(woken.pre_roll)
 
     def _stream(self, chunk: AudioChunk) -> None:
         sound = self._uplink.feed(chunk).pcm
-        if sound:
+        if self._call:
+            self._called += sound
+        if sound and self.up:
             self._send("input_audio_buffer.append", audio=base64.b64encode(sound).decode())
 
     # ── the house ──────────────────────────────────────────────────────────────────────────────────
@@ -173,11 +183,27 @@ class SatelliteRoom:
             self._send("atlas.hello", plays=True)
             if stopped := self._rings.rang():
                 self._send("atlas.rang", ids=stopped)
+            if self._is_cut:
+                self._call_again()
             return
         for reply in self._replies:
             self._player.finish(reply.stretch)
-        if self.state is not State.ASLEEP:
+        if self._call and self.state is not State.ASLEEP:
+            self._is_cut = True
+            self._become(State.HEARING, LINE_SECONDS)
+            self._thinking_at = self.now + THINKING_SECONDS
+        elif self.state is not State.ASLEEP:
             self._fail("the house went away")
+
+    def _call_again(self) -> None:
+        """Send again what woke it and was said then. The house knows by its id a call that it has heard to its end."""
+        self._is_cut = False
+        log.info("the line broke while somebody spoke; what they said is sent again")
+        self._send("atlas.wake", **self._call)
+        self._become(State.LISTENING, SPEECH_SECONDS)
+        for start in range(0, len(self._called), 2 * RATE):  # a second at a time: the line takes few messages at once
+            sound = self._called[start : start + 2 * RATE]
+            self._send("input_audio_buffer.append", audio=base64.b64encode(sound).decode())
 
     def take(self, message: Json) -> None:
         """Take the next message of the house."""
@@ -191,6 +217,7 @@ class SatelliteRoom:
                 self._hush()
                 self._become(State.HEARING, WORDS_SECONDS)
             case "input_audio_buffer.committed" if self.state is State.HEARING:
+                self._forget_call()
                 self._tone("heard")
                 self._become(State.ANSWERING, ANSWER_SECONDS)
                 self._thinking_at = self.now + THINKING_SECONDS
@@ -261,7 +288,7 @@ class SatelliteRoom:
             self._tone("woken")
         if self._thinking_at is not None and self.now >= self._thinking_at:
             self._thinking_at = None
-            if self.state is State.ANSWERING and not self._player.busy:
+            if (self.state is State.ANSWERING or self._is_cut) and not self._player.busy:
                 self._tone("thinking")
         if self._rings.due(self.now, house_is_there=self.up):
             self._ring()
@@ -289,6 +316,8 @@ class SatelliteRoom:
             self._become(State.LISTENING, STOP_SECONDS)
         elif last.words.rstrip().endswith("?"):
             self._become(State.LISTENING, FOLLOW_UP_SECONDS)
+        elif self._follow_up_seconds:
+            self._become(State.LISTENING, self._follow_up_seconds)
         else:
             self._sleep()
 
@@ -308,6 +337,8 @@ class SatelliteRoom:
             self._tone_at = None
         if state is not State.ANSWERING:
             self._thinking_at = None
+        if state is State.ASLEEP:
+            self._forget_call()
         if state is State.ASLEEP or state is State.HEARING:
             self._unasked = False
         self._deadline = None if seconds is None else self.now + seconds
@@ -317,6 +348,10 @@ class SatelliteRoom:
             self._become(State.ASLEEP)
             self._send("atlas.sleep")
             self._hook("asleep")
+
+    def _forget_call(self) -> None:
+        self._call, self._is_cut = {}, False
+        self._called.clear()
 
     def _fail(self, why: str) -> None:
         log.warning("failed: %s", why)

@@ -47,6 +47,7 @@ class SatelliteSettings:
     volume: float = 1.0
     quiet_hours: tuple[int, int] | None = None  # minutes of the day, from and until: then it whispers
     quiet_volume: float = 0.25  # of the volume, in those hours
+    follow_up_seconds: float = 0.0  # after an answer in which one may go on without the wake word
     echo_cancellation: bool = True
     earcons: bool = True
     certificate: Path | None = None  # of a house that signs its own

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -9,6 +10,7 @@ from dataclasses import dataclass, field
 import anyio
 
 WINDOW_SECONDS = 0.3  # from the first room's word to the decision: one word is heard in all rooms within that
+MOST_CALLS = 64  # that were heard to their end; a line that broke is back long before there are as many new ones
 LATE_SECONDS = 0.7  # a slow machine that tells of the same word by then has come too late, and does not answer too
 
 
@@ -29,6 +31,15 @@ class WakeArbitration:
     def __init__(self) -> None:
         self._rooms: list[object] = []
         self._round: _Round | None = None
+        self._heard_calls: deque[str] = deque(maxlen=MOST_CALLS)
+
+    def heard(self, call_id: str) -> None:
+        """Note that what was said to one call was heard to its end."""
+        self._heard_calls.append(call_id)
+
+    def has_heard(self, call_id: str) -> bool:
+        """Tell whether a call that is told again, for its line has broken, was heard to its end the first time."""
+        return call_id in self._heard_calls
 
     @contextmanager
     def present(self, room: object) -> Iterator[None]:

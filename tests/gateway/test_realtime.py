@@ -501,6 +501,19 @@ async def test_no_guest_answers_for_the_rooms_by_saying_how_near_it_is(small: Sm
         await study.until("atlas.not_nearest")
 
 
+async def test_a_call_that_comes_again_over_a_new_line_is_heard_once(small: SmallHouse) -> None:
+    small.ear.lines = ["add milk to the list", "what time is it"]
+    for number, word in ((1, "atlas.woken"), (2, "atlas.not_nearest")):
+        async with calling(small, "satellite") as kitchen:
+            await kitchen.send("atlas.hello", plays=True)
+            await kitchen.send("atlas.wake", phrase="okay nabu", level_db=-40, call_id="call one")
+            await kitchen.until(word)
+            if number == 1:
+                await kitchen.hear()
+                await kitchen.until("input_audio_buffer.committed")
+            assert (await kitchen.refused("atlas.wake", call_id=5)).param == "call_id"
+
+
 async def test_what_a_room_says_it_rang_is_bounded(small: SmallHouse) -> None:
     async with calling(small) as caller:
         for ids in ("timer_1", ["timer_1"] * 65, [1], ["t" * 10_000], None):

@@ -48,7 +48,7 @@ class Loudspeaker:
 class Kitchen:
     """A room, its loudspeaker, what it sent to the house and which hooks it ran."""
 
-    def __init__(self, canceller: Any = None, stopping: bool = False) -> None:
+    def __init__(self, canceller: Any = None, stopping: bool = False, follow_up_seconds: float = 0.0) -> None:
         self.stop = ScriptedWake("okay nabu", "hey jarvis", "stop")  # a tone of its own
         self.wake = ScriptedWake("okay nabu", "hey jarvis")
         self.loudspeaker = Loudspeaker()
@@ -64,6 +64,7 @@ class Kitchen:
             canceller=canceller,
             stopping=self.stop.listen() if stopping else None,
             hook=lambda event, **more: self.hooks.append(event),
+            follow_up_seconds=follow_up_seconds,
         )
         self.room.connected(True)
 
@@ -107,8 +108,8 @@ class Kitchen:
 
 
 @asynccontextmanager
-async def kitchen(canceller: Any = None, stopping: bool = False) -> Any:
-    here = Kitchen(canceller, stopping)
+async def kitchen(canceller: Any = None, stopping: bool = False, follow_up_seconds: float = 0.0) -> Any:
+    here = Kitchen(canceller, stopping, follow_up_seconds)
     async with anyio.create_task_group() as tasks:
         tasks.start_soon(here.player.run)
         yield here
@@ -171,6 +172,19 @@ async def test_after_a_question_of_the_house_the_answer_needs_no_wake_word() -> 
         assert here.room.state is State.ASLEEP
 
 
+async def test_a_room_that_is_set_so_listens_on_after_an_answer_and_not_after_what_it_says_by_itself() -> None:
+    async with kitchen(follow_up_seconds=6.0) as here:
+        await here.spoken_to()
+        await here.answered("It is noon.")
+        await here.hear(silence(3.0))
+        assert here.room.state is State.LISTENING
+        await here.hear(silence(6.0))
+        assert here.room.state is State.ASLEEP
+        await here.answered("Dinner is ready.")
+        await here.hear(silence(2.0))
+        assert here.room.state is State.ASLEEP
+
+
 async def test_the_wake_word_over_an_answer_silences_it_and_listens() -> None:
     async with kitchen() as here:
         await here.spoken_to()
@@ -216,12 +230,56 @@ async def test_an_announcement_is_played_in_a_room_that_sleeps_and_it_sleeps_on(
         assert here.kinds()[-1] == "atlas.played"
 
 
+async def test_a_sentence_in_whose_middle_the_line_breaks_is_sent_whole_when_it_is_back() -> None:
+    async with kitchen() as here:
+        await here.hear(here.wake.call("okay nabu") + voice(1.0))
+        here.house("atlas.woken", phrase="okay nabu")
+        here.house("input_audio_buffer.speech_started")
+        before = here.seconds_sent()
+        here.room.connected(False)
+        await here.hear(voice(1.0) + silence(3.0))
+        assert here.seconds_sent() == before
+        assert earcon("thinking")[2_000:2_200] in here.loudspeaker.played
+        here.sent.clear()
+        here.room.connected(True)
+        assert here.kinds() == ["atlas.hello", "atlas.wake", "input_audio_buffer.append"]
+        assert here.seconds_sent() == pytest.approx(before + 4.0, abs=0.1)
+        here.house("atlas.woken", phrase="okay nabu")
+        here.house("input_audio_buffer.speech_started")
+        here.house("input_audio_buffer.committed")
+        await here.answered("It is noon.")
+        await here.hear(silence(2.0))
+        assert "failed" not in here.hooks
+        assert here.room.state is State.ASLEEP
+
+
+async def test_a_call_that_the_house_has_heard_to_its_end_before_the_line_broke_is_not_made_again() -> None:
+    async with kitchen() as here:
+        await here.spoken_to()
+        here.room.connected(False)
+        here.sent.clear()
+        here.room.connected(True)
+        assert here.kinds() == ["atlas.hello"]
+        assert "failed" in here.hooks
+
+
+async def test_the_same_call_keeps_its_id_when_it_is_made_again_and_another_has_another() -> None:
+    async with kitchen() as here:
+        await here.woken()
+        here.room.connected(False)
+        here.room.connected(True)
+        await here.hear(silence(7.0))
+        await here.woken()
+        first, again, another = (one["call_id"] for one in here.sent if one["type"] == "atlas.wake")
+        assert first == again != another
+
+
 async def test_a_house_that_dies_in_the_middle_of_a_sentence_is_told_by_a_tone() -> None:
     async with kitchen() as here:
         await here.woken()
         here.house("input_audio_buffer.speech_started")
         here.room.connected(False)
-        await here.hear(silence(1.0))
+        await here.hear(silence(11.0))
         assert here.hooks[-3:] == ["disconnected", "failed", "asleep"]
         assert earcon("failed")[2_000:2_200] in here.loudspeaker.played
         await here.hear(here.wake.call("okay nabu"))
