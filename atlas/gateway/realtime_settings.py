@@ -216,6 +216,12 @@ def _unchanged(whole: Json, name: str, value: Any, defaults: SessionDefaults) ->
         )
 
 
+def _by_connection(whole: Json, name: str, value: Any, defaults: SessionDefaults) -> None:
+    """Take no other name for what the connection has chosen: stock clients name one of OpenAI's in every update."""
+    if not isinstance(value, str) or len(value) > MAX_INSTRUCTIONS_CHARACTERS:
+        raise wrong(f"session.{name}", "a text", value, "invalid_type")
+
+
 def _hint(whole: Json, name: str, value: Any, defaults: SessionDefaults) -> None:
     """Keep and show what changes nothing here, and breaks no promise by that."""
     try:
@@ -385,7 +391,7 @@ def _check_detection(param: str, key: str, value: Any, defaults: Json) -> None:
 
 FIELDS: dict[str, Check] = {
     "type": _one_of("realtime", "transcription"),
-    "model": _unchanged,
+    "model": _by_connection,
     "id": _unchanged,
     "object": _unchanged,
     "expires_at": _unchanged,

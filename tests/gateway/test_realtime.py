@@ -755,7 +755,8 @@ WRONG_SESSIONS: list[tuple[Any, str, str]] = [
         "session.tools[0]",
     ),
     ({"tool_choice": "perhaps"}, "invalid_value", "session.tool_choice"),
-    ({"model": "gpt-realtime"}, "immutable_field", "session.model"),
+    ({"id": "sess_1"}, "immutable_field", "session.id"),
+    ({"model": 7}, "invalid_type", "session.model"),
     ({"instructions": 7}, "invalid_type", "session.instructions"),
     ({"instructions": "x" * 30_000}, "string_too_long", "session.instructions"),
     ({"max_output_tokens": 0}, "invalid_value", "session.max_output_tokens"),
@@ -772,6 +773,13 @@ async def test_a_wrong_session_is_refused_whole(small: SmallHouse) -> None:
             assert (error.code, error.param) == (code, param)
         await caller.send("session.update", session={})
         assert (await caller.until("session.updated")).session.instructions == ""
+
+
+async def test_a_model_that_a_client_names_in_every_update_costs_it_nothing_else(small: SmallHouse) -> None:
+    async with calling(small) as caller:
+        await caller.send("session.update", session={"model": "gpt-realtime", "instructions": "Rhyme."})
+        session = (await caller.until("session.updated")).session
+        assert (session.model, session.instructions) == ("atlas", "Rhyme.")
 
 
 @pytest.mark.parametrize("name", ["audio/pcmu", "audio/pcma"])
