@@ -25,12 +25,17 @@ function onlyOurs(url: string): string {
   return url;
 }
 
+let pressed = false; // in this window
+
 export function install(): void {
   if (!("serviceWorker" in navigator)) return; // over plain http there is none
   void navigator.serviceWorker.register(policy?.createScriptURL("/sw.js") ?? "/sw.js").then((registration) => {
     const offer = (worker: ServiceWorker | null) => {
       if (!worker || !navigator.serviceWorker.controller) return; // the first one replaces nothing
-      newer.value = () => worker.postMessage("use-now");
+      newer.value = () => {
+        pressed = true;
+        worker.postMessage("use-now");
+      };
     };
     offer(registration.waiting);
     registration.addEventListener("updatefound", () => {
@@ -42,7 +47,10 @@ export function install(): void {
     if (typeof data?.open === "string" && data.open.startsWith("/#/")) location.hash = data.open.slice(1);
   });
   const had = navigator.serviceWorker.controller;
-  navigator.serviceWorker.addEventListener("controllerchange", () => had && location.reload());
+  navigator.serviceWorker.addEventListener("controllerchange", () => {
+    if (pressed) location.reload();
+    else if (had) newer.value = () => location.reload(); // pressed in another window: here somebody may be speaking
+  });
 }
 
 /** A browser's offer to install the app, kept until somebody presses; null where there is none. */

@@ -2,6 +2,7 @@
 
 import type { ComponentType } from "preact";
 import { useEffect, useState } from "preact/hooks";
+import { newer } from "../house/offline.ts";
 import { words } from "../strings/index.ts";
 
 export function later(fetchPage: () => Promise<ComponentType>): ComponentType {
@@ -20,6 +21,7 @@ export function later(fetchPage: () => Promise<ComponentType>): ComponentType {
       );
     }, []);
     if (View) return <View />;
-    return <p class="loading">{failed ? words.value.trouble.gone : words.value.shell.asking}</p>;
+    const why = newer.value ? words.value.shell.update : words.value.trouble.gone; // the old app's files are gone then
+    return <p class="loading">{failed ? why : words.value.shell.asking}</p>;
   };
 }
