@@ -13,6 +13,7 @@ from atlas.understanding.scopes import Scopes
 from atlas.understanding.sentence_reader import SentenceReader
 from atlas.understanding.which import Which
 
+SWITCHED = ("home.turn", "home.open", "home.close", "home.lock", "home.unlock")  # that twice is as good as once
 MOST_PARSED = 2  # things that "it" may mean, in sentences that only the parser reads: each takes milliseconds
 
 
@@ -98,6 +99,23 @@ class Continuations:
         commands_of = self._sentences.commands_in(turn.names, turn.room)
         unsure = self._dialogue.referring(turn.text, turn.exchanges, commands_of, turn.names, turn.room)
         return TurnMeaning(choices=unsure) if isinstance(unsure, Choices) else None
+
+    def named_alone(self, turn: DialogueTurn) -> TurnMeaning | None:
+        """Return the last deed for what a turn only names: "turn off the lamp", "the kettle"."""
+        last, text = turn.last.last, turn.heard.text
+        if last is None or last.name not in SWITCHED or text.rstrip().endswith("?"):
+            return None
+        if not (self._names_one(turn) and self._sentences.frames.only_names(text, turn.names)):
+            return None
+        words = self._sentences.grammar.plain_words(text)
+        meant = self._dialogue.elsewhere(last, turn.last.things, words, turn.names, turn.room)
+        return leaning((meant,)) if meant else None
+
+    def how_much_of_nothing(self, turn: DialogueTurn) -> TurnMeaning | None:
+        """Return the question of what, where nothing was done before: "a bit more"."""
+        if turn.before.act or not self._dialogue.says_how_much(turn.text):
+            return None
+        return self._questions.which_device
 
     def repetition(self, turn: DialogueTurn) -> TurnMeaning | None:
         """Return the last command, done to more or once more: "and the hall too"."""

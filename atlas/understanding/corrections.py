@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from atlas.conversation import ToolCall
 from atlas.understanding.clarifications import Clarifications
 from atlas.understanding.command_traits import are_like, name_any
+from atlas.understanding.dialogue import UNDO
 from atlas.understanding.dialogue_turn import DialogueTurn, DialogueTurns
 from atlas.understanding.meaning import TurnMeaning, leaning
 from atlas.understanding.patterns import act_pattern
@@ -25,12 +26,53 @@ class Corrections:
         self._dialogue, self._follow_ups = turns.dialogue, turns.follow_ups
         self._slips = slips
         self._questions = questions
-        self._corrects = act_pattern(sentences.grammar.tables, "corrects")
+        tables = sentences.grammar.tables
+        self._corrects, self._corrects_one = act_pattern(tables, "corrects"), act_pattern(tables, "corrects_one")
+        self._instead = act_pattern(tables, "instead")
+        self._on: Mapping[str, bool] = tables["on_or_off"]
 
     def set_anew(self, turn: DialogueTurn) -> TurnMeaning | None:
         """Return the last deed with another value: "oh no, I can't hear it now, louder"."""
         commands = self._dialogue.set_anew(turn.text, turn.last)
         return leaning(commands) if commands else None
+
+    def as_it_was(self, turn: DialogueTurn) -> TurnMeaning | None:
+        """Return what takes back one deed that switched things, where they are to be as they were: "no, leave it on".
+
+        Not turning all of them on: of four lights that were turned off, one may have been on.
+        """
+        state = self._dialogue.restored(turn.heard.text)
+        if not state or len(turn.last.calls) != 1 or not turn.last.changed[0]:
+            return None
+        [call] = turn.last.calls
+        if call.name != "home.turn" or call.arguments.get("on") is self._on[state]:
+            return None
+        if len(turn.last.things) == 1:
+            return leaning((Command(call.name, {"on": self._on[state], "device": turn.last.things[0].name}),))
+        return leaning((Command(UNDO, {}),))
+
+    def instead(self, turn: DialogueTurn) -> TurnMeaning | None:
+        """Return the last deed done to another thing, and taken back for the first: "the bedside lamp instead"."""
+        match = self._instead.fullmatch(turn.text.strip(" .,!"))
+        if not match or len(turn.last.calls) != 1 or not turn.last.changed[0]:
+            return None
+        [call] = turn.last.calls
+        made = self._sentences.commands(match["wish"], turn.names, turn.room)
+        alike = [(one.tool, one.arguments.get("on")) for one in made] == [(call.name, call.arguments.get("on"))]
+        return leaning((Command(UNDO, {}), *made)) if alike and name_any(made) else None
+
+    def another_thing(self, turn: DialogueTurn) -> TurnMeaning | None:
+        """Return one thing of a list for another: tomatoes were put on it, "no, potatoes"."""
+        match = self._corrects_one.fullmatch(turn.heard.text.strip(" .,!"))
+        last = turn.last.last
+        if not match or last is None or last.name != "lists.add" or not turn.last.changed[-1]:
+            return None
+        parse = self._sentences.parse(match["rest"], turn.names, turn.room, turn.before)
+        [made, *more] = parse.commands if parse.act == last.name and parse.is_sure() else [Command("", {})]
+        things, before = made.arguments.get("items", ()), last.arguments.get("items", ())
+        if more or len(things) != 1 or len(before) != 1 or self._sentences.grammar.is_negated(match["rest"]):
+            return None
+        return leaning((Command(UNDO, {}), Command(last.name, {**last.arguments, "items": things})))
 
     def of_last_deed(self, turn: DialogueTurn) -> TurnMeaning | None:
         """Return the last command as it was really meant: "no, at five"."""

@@ -34,6 +34,7 @@ class DeclinedWishes:
         self._withdrawals = Withdrawals(tables.get("withdrawals", {}))
         self._unknown_persons = UnknownPersons(tables.get("unknown_persons", {}), tables.get("audiences", {}))
         self._as_ever, self._feelings = act_pattern(tables, "as_ever"), act_pattern(tables, "feelings")
+        self._stays, self._says_denied = act_pattern(tables, "stays"), str(tables["left"]["denied"])
         self._forbidden, self._taken_back = act_pattern(tables, "forbidden"), act_pattern(tables, "taken_back")
 
     def prohibition(self, turn: DialogueTurn) -> TurnMeaning | None:
@@ -43,6 +44,8 @@ class DeclinedWishes:
             return self._questions.which_device  # "as we always have it": nobody here knows how that is
         if self._feelings.fullmatch(readings[0].strip(" .,!")[:LONGEST_CHARACTERS]):
             return NO_DEED  # "I'm scared of the dark" asks for nothing, whatever was just done
+        if any(self._stays.search(text[:LONGEST_CHARACTERS]) for text in readings):
+            return TurnMeaning(reply=self._says_denied)  # "keep the night light on" turns on nothing
         return NO_DEED if any(self._forbidden.search(text[:LONGEST_CHARACTERS]) for text in readings) else None
 
     def to_nobody(self, turn: DialogueTurn) -> TurnMeaning | None:

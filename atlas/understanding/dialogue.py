@@ -89,6 +89,7 @@ class Dialogue:
         self._refers = re.compile(words["refers"], re.IGNORECASE)
         self._about_it = [(re.compile(way, re.IGNORECASE), to) for way, to in words.get("about_it", ())]
         self._that_one = re.compile(words.get("that_one", "(?!)"), re.IGNORECASE)
+        self._restores = re.compile(words.get("restores", "(?!)"), re.IGNORECASE)
         self._place = re.compile(words["there"], re.IGNORECASE)
         self._at_place: str = words["at_place"]
         self._one_of = re.compile(words["one_of"], re.IGNORECASE)
@@ -281,6 +282,16 @@ class Dialogue:
             return commands(f"{words} {device}")
         return commands(words[: refers.start()] + device + words[refers.end() :])
 
+    def restored(self, text: str) -> str:
+        """Return how what was just switched is to be again, "on" or "off": "no, leave it on", "put them back on"."""
+        match = self._restores.fullmatch(text.strip(" .,!"))
+        return match["state"].casefold() if match else ""
+
+    def says_how_much(self, text: str) -> bool:
+        """Tell whether a text only says more or less, and not of what: "a bit more"."""
+        words = self._grammar.unmarked(text)
+        return bool(self._more.fullmatch(words) or self._less.fullmatch(words))
+
     def and_more(self, text: str) -> tuple[str, str] | None:
         """Return a deed on what was spoken of, and the words for one thing more: "put it out, and the lamp too"."""
         both = self._and_more.fullmatch(text.strip())
@@ -390,7 +401,7 @@ class Dialogue:
                 items = [about(thing) for thing in alike]
                 return tuple(command for made in items for command in made) if all(items) else None
             case "both" if len(things) != 2:
-                return None
+                return () if len(things) > 2 else None  # two of three: nobody can tell which
             case "both" | "several":
                 return about_all() or None
         if len(last.calls) == 1 and last.changed[0]:

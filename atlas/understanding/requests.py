@@ -12,7 +12,7 @@ from atlas.understanding import rivals
 from atlas.understanding.clarifications import Clarifications
 from atlas.understanding.command_traits import is_unknown, name_any, of_home, only_look
 from atlas.understanding.concern import SmallTalk
-from atlas.understanding.continuations import Continuations
+from atlas.understanding.continuations import SWITCHED, Continuations
 from atlas.understanding.coverage import Coverage
 from atlas.understanding.dialogue_turn import DialogueTurn, Understand
 from atlas.understanding.frame_words import Token
@@ -57,6 +57,7 @@ class Requests:
         self._small_talk = SmallTalk(tables)
         self._used_up = act_pattern(tables, "used_up")
         self._says_no = re.compile(tables["left"].get("no", "(?!)"), re.IGNORECASE)
+        self._says_yes = re.compile(tables["left"].get("yes", "(?!)"), re.IGNORECASE)
 
     def run_out(self, turn: DialogueTurn) -> TurnMeaning | None:
         """Return the question whether to put on the list what has run out: "the loo paper is all gone"."""
@@ -127,6 +128,8 @@ class Requests:
         text, parse = turn.text, turn.parse
         if self._small_talk.answer(text, self._grammar.plain_words(text)):
             return NO_DEED
+        if self._says_yes.fullmatch(turn.heard.text.strip(" .,!")) or self._says_nothing_new(turn):
+            return NO_DEED
         half = self._sentences.half(text, turn.names, turn.room)
         if not parse.is_sure() and half is None and (subject := self._another_subject(turn)):
             return subject
@@ -152,6 +155,12 @@ class Requests:
             return self._questions.which_device  # "put it on the list, would you"
         grave = parse.act in CONCERNS and parse.chance >= CERTAIN
         return self._asked_first(turn) or TurnMeaning(concern=parse.act if grave else "")
+
+    def _says_nothing_new(self, turn: DialogueTurn) -> bool:
+        """Whether a turn names nothing, and would only do once more what was just done: "I need a wee"."""
+        commands, done = turn.parse.commands, [(call.name, dict(call.arguments)) for call in turn.last.calls]
+        switched = commands and all(one.tool in SWITCHED for one in commands) and not turn.parse.named
+        return bool(switched) and all((one.tool, dict(one.arguments)) in done for one in commands)
 
     def _another_subject(self, turn: DialogueTurn) -> TurnMeaning | None:
         """Return a sure deed on a thing that is named, which only what was done before made doubtful."""

@@ -102,6 +102,11 @@ def _what_is_deleted_is_not_written(rivals: Rivals) -> TurnMeaning | None:
     return rivals.unchanged if deletes and rivals.parse.act == "notes.add" else None
 
 
+def _a_list_is_emptied(rivals: Rivals) -> TurnMeaning | None:
+    """Keep "empty the shopping list": the parser knows no more than how to show it, or to take one thing off."""
+    return rivals.unchanged if {one.tool for one in rivals.commands} == {"lists.clear"} else None
+
+
 def _the_parser_is_unsure(rivals: Rivals) -> TurnMeaning | None:
     return rivals.unchanged if rivals.parse.chance < CERTAIN else None
 
@@ -222,6 +227,7 @@ STEPS: tuple[Callable[[Rivals], TurnMeaning | None], ...] = (
     _nothing_is_done_where_nothing_can_be,
     _the_list_says_what_is_missing,
     _what_is_deleted_is_not_written,
+    _a_list_is_emptied,
     _the_parser_is_unsure,
     _a_sensor_knows_the_weather,
     _nobody_can_know,

@@ -115,7 +115,8 @@ class Scopes:
 
         What is written down is never taken away but for something: only devices are left alone by their names.
         """
-        takes_away = any(one.tool.rpartition(".")[2] in TAKING_AWAY for one in meant.commands)
+        considered = [one for choice in meant.choices.choices for one in choice.commands] if meant.choices else []
+        takes_away = any(one.tool.rpartition(".")[2] in TAKING_AWAY for one in (*meant.commands, *considered))
         if takes_away and any(map(self._exemptions.says_but, heard.readings)):
             return NO_DEED
         if not any(one.tool.startswith("home.") for one in meant.commands) or only_look(meant.commands):

@@ -122,16 +122,17 @@ class Reader:
         chances = SecondChances(sentences, turns, wishes, declined, scopes, questions, read_whole, with_chances)
         self._chances, self._verification = chances, Verification(sentences, coverage, chances, questions, with_chances)
         self._steps_as_spoken = (
-            goes_on.dictation,
+            *(goes_on.dictation, corrections.as_it_was),
             *(declined.prohibition, scopes.restoration, scopes.all_but, scopes.but_otherwise, scopes.all_off),
             *(declined.to_nobody, declined.retraction),
             *(goes_on.answer, goes_on.which_device, goes_on.elsewhere, goes_on.one_of_several),
+            *(corrections.instead, corrections.another_thing, goes_on.how_much_of_nothing),
             *(corrections.set_anew, corrections.of_last_deed, corrections.left_alone, goes_on.repetition),
             *(corrections.of_itself, declined.withdrawal, declined.unfinished_wish),
         )
         self._steps_without_slips = (
             *(goes_on.talk, goes_on.it_and_more, goes_on.choice, corrections.set_anew),
-            *(requests.run_out, requests.of_devices, requests.negation, requests.command),
+            *(goes_on.named_alone, requests.run_out, requests.of_devices, requests.negation, requests.command),
             *(goes_on.reference, goes_on.devices_before, requests.joint_commands, requests.parsed_request),
         )
 

@@ -62,7 +62,7 @@ READS = ("home.state", "timers.left", "timers.list", "alarms.list", "lists.read"
 TOOLS = (
     *("home.turn", "home.set", "home.adjust", "home.open", "home.close", "home.lock", "home.unlock", "home.play"),
     *("home.pause", "home.next", "timers.start", "timers.cancel", "timers.add", "timers.pause", "alarms.set"),
-    *("alarms.cancel", "lists.add", "lists.remove", "lists.check", "reminders.add", "reminders.cancel"),
+    *("alarms.cancel", "lists.add", "lists.remove", "lists.check", "lists.clear", "reminders.add", "reminders.cancel"),
     *("later.do", "history.undo", "weather.now", "clock.time", "calendar.add", "alarms.change", "timers.resume"),
 )
 
@@ -147,7 +147,10 @@ class Talk:
         items = list(arguments.get("items", ()))
         if verb == "read":
             return {"list": "shopping", "items": [{"text": text, "checked": False} for text in ("milk", "bread")]}
-        return {"list": "shopping", {"add": "added", "remove": "removed", "check": "checked"}[verb]: items}
+        return {
+            "list": "shopping",
+            {"add": "added", "remove": "removed", "check": "checked", "clear": "removed"}[verb]: items,
+        }
 
 
 def dialogues(text: str) -> list[list[tuple[str, list[Call] | str]]]:

@@ -102,12 +102,37 @@ def test_who_blames_himself_corrects_what_he_said(text: str, seconds: int) -> No
         "should it get too hot, close the kitchen blind",
         "the moment the film ends, lights on",
         "as soon as the baby wakes, put the hall light on",
-        "leave the hall light on, will you",
-        "you can leave the kettle on, I'm still making tea",
         "repeat after me: open the garage door",
     ],
 )
 def test_what_is_not_so_yet_and_what_is_only_a_text_is_not_done(text: str) -> None:
+    assert meant(text).empty
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "leave the hall light on, will you",
+        "you can leave the kettle on, I'm still making tea",
+        "keep the hall light on tonight",
+        "keep the kitchen blind open while I'm cooking",
+    ],
+)
+def test_what_is_to_stay_as_it_is_is_not_done_and_that_is_said(text: str) -> None:
+    understood = meant(text)
+    assert understood.reply
+    assert not understood.commands
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Anna wants the bedroom painted sage green",
+        "my wife wants the living room redecorated in blue",
+        "Tom would like the reading lamp mended",
+    ],
+)
+def test_what_takes_a_craftsman_is_no_deed_of_the_house(text: str) -> None:
     assert meant(text).empty
 
 
