@@ -166,44 +166,16 @@ def _answer(way: socket.socket, until: float) -> tuple[int, str]:
 # ── HTTP ───────────────────────────────────────────────────────────────────────────────────────────
 
 
-class Through(httpx2.BaseTransport):
+class Through(httpx2.HTTPTransport):
     """HTTP/1.1, plain or TLS, over what an `Outside` dials."""
 
     def __init__(self, outside: Outside, context: ssl.SSLContext) -> None:
-        # A connection for each request: one that is kept may be closed by the server while the next is on its way.
+        super().__init__(context)
+        # The library offers no other way to give it one. A connection for each request: one that is kept may be closed
+        # by the server while the next is on its way.
         self._pool = httpcore2.ConnectionPool(
             ssl_context=context, network_backend=_Dialled(outside), max_keepalive_connections=0
         )
-
-    def handle_request(self, request: httpx2.Request) -> httpx2.Response:
-        """Send a request; the response's stream is read by the client."""
-        url = request.url
-        wanted = httpcore2.Request(
-            method=request.method,
-            url=httpcore2.URL(scheme=url.raw_scheme, host=url.raw_host, port=url.port, target=url.raw_path),
-            headers=request.headers.raw,
-            content=request.stream,
-            extensions=request.extensions,
-        )
-        with _named():
-            got = self._pool.handle_request(wanted)
-        return httpx2.Response(
-            got.status, headers=got.headers, stream=_Body(got.stream, got.close), extensions=got.extensions
-        )
-
-    def close(self) -> None:
-        """Close every connection."""
-        self._pool.close()
-
-
-class _Body(httpx2.SyncByteStream):
-    def __init__(self, stream: Any, close: Any) -> None:
-        self._stream = stream
-        self.close = close  # type: ignore[method-assign]
-
-    def __iter__(self) -> Iterator[bytes]:
-        with _named():
-            yield from self._stream
 
 
 class _Dialled(httpcore2.NetworkBackend):
@@ -264,14 +236,3 @@ def _core(late: type[Exception], broken: type[Exception]) -> Iterator[None]:
         raise late(str(slow)) from slow
     except OSError as failed:
         raise broken(str(failed)) from failed
-
-
-@contextmanager
-def _named() -> Iterator[None]:
-    """Turn httpcore2's exceptions into those of httpx2, which have the same names."""
-    try:
-        yield
-    except (httpcore2.TimeoutException, httpcore2.NetworkError, httpcore2.ProtocolError) as failed:
-        raise getattr(httpx2, type(failed).__name__)(str(failed)) from failed
-    except httpcore2.UnsupportedProtocol as failed:
-        raise httpx2.UnsupportedProtocol(str(failed)) from failed
