@@ -363,6 +363,12 @@ async def test_the_owner_sees_how_long_answers_took_and_no_words(config, data):
         assert {"route_ms", "whole"} <= {stage["stage"] for stage in days[0]["stages"]}
 
 
+async def test_the_owner_sees_which_other_tool_servers_are_pinned_and_a_house_without_https_says_so(config, data):
+    async with api_house(config, data) as world, world.http("owner") as http:
+        assert (await http.get("/api/upstream")).json() == {"servers": []}
+        assert (await http.get("/api/health/certificate")).json() == {"certificate": None}
+
+
 async def test_the_owner_sees_usage_health_models_and_what_left_the_house(config, data):
     async with api_house(config, data) as world, world.http("owner") as http:
         usage = (await http.get("/api/usage")).json()["agents"]
