@@ -106,6 +106,7 @@ class WyomingSatelliteConfig:
     port: int = 10_700
     device: str = ""
     room: str = ""
+    follow_up: float = 0.0  # where the house hears its wake word: seconds after an answer without it; 30 at most
 
 
 @dataclass(frozen=True, slots=True)

@@ -103,7 +103,7 @@ class Satellite:
             house,
             Actor("", settings.device, "satellite", settings.room),
             self._tell,
-            SessionOptions(),
+            SessionOptions(after_answer_seconds=settings.follow_up),
             wake=house.wake,
         )
         self._wakes_itself = False  # it listens for wake words, and streams only what comes after them

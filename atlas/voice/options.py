@@ -19,7 +19,8 @@ class SessionOptions:
     answer: bool = True  # reply when an utterance ends; False: only when asked to
     interrupt: bool = True  # speech over a reply stops it
     barge_in_seconds: float = 0.4  # of speech over the reply before it counts as an interruption
-    follow_up_seconds: float = 8.0  # with a wake word: how long one need not say it again
+    follow_up_seconds: float = 8.0  # with a wake word: how long one need not say it again, behind it and a question …
+    after_answer_seconds: float = 0.0  # … and behind an answer: what a television says then is no command
     speak: bool = True  # replies are spoken; False: text only
     speed: float = 1.0
     ahead_seconds: float = AHEAD_SECONDS  # of sound given out before it is played

@@ -101,6 +101,7 @@ class Session:
         self._house_judges = judge
         self._question_open = False  # the last reply ended with a question,
         self._answered_person = ""  # and was to somebody known by voice
+        self._rang = False  # the last reply was what the house said by itself: "stop" may follow
         self._goes_on = goes_on
         self._wants_silence = wants_silence
         self._tell = emit
@@ -317,6 +318,7 @@ class Session:
                 self._ears.drop()
                 self._over_reply = False
             case TurnAction.WATCH:
+                self._wait_for_more(happened)
                 self._ears.watch()
             case TurnAction.SLEEP:
                 self._wake_word = ""
@@ -336,6 +338,12 @@ class Session:
         ears.pre_roll_seconds = o.pre_roll_seconds
         ears.sustained_seconds = o.barge_in_seconds
         ears.options = replace(o.endpoint, patience_seconds=o.follow_up_seconds if self._patience else None)
+
+    def _wait_for_more(self, happened: Input) -> None:
+        """Choose how long somebody may go on without the wake word, where there is one."""
+        is_answered = happened in (Input.ENDED, Input.STOP, Input.CANCEL) and not (self._question_open or self._rang)
+        seconds = self.options.after_answer_seconds if is_answered else self.options.follow_up_seconds
+        self._ears.options = replace(self._ears.options, patience_seconds=seconds if self._patience else None)
 
     # ── hearing ────────────────────────────────────────────────────────────────────────────────────
 
@@ -441,6 +449,7 @@ class Session:
                 await work(reply)
         finally:
             self._question_open, self._answered_person = reply.text.rstrip().endswith("?"), reply.person
+            self._rang = reply is self._announced
             reply.gone.set()
         await self._happens(Input.ENDED, reply=reply)
 

@@ -635,9 +635,39 @@ async def test_asleep_nothing_is_heard_until_the_wake_word() -> None:
         assert (await small.ended()).end == "done"
 
 
-async def test_after_a_reply_one_may_go_on_without_the_wake_word_for_a_while() -> None:
+async def test_after_an_answer_it_sleeps_and_what_a_television_says_then_is_no_command() -> None:
     wake = ScriptedWake()
-    async with world("what is new", wake=wake, options=SessionOptions(follow_up_seconds=5.0)) as small:
+    async with world("what is new", wake=wake) as small:
+        await small.hear(wake.call())
+        await small.keep_quiet(0.3)
+        await small.speak(1.0)
+        await small.ended(1)
+        await small.keep_quiet(0.2)
+        assert small.session.state is TurnState.ASLEEP
+        await small.speak(1.0)
+        await small.keep_quiet(2.0)
+        assert len(small.house.turns) == 1
+
+
+async def test_after_a_question_of_the_house_and_after_what_it_says_by_itself_no_wake_word_is_wanted() -> None:
+    wake = ScriptedWake()
+    async with world("what is new", house=House(answer="For how long?"), wake=wake) as small:
+        await small.hear(wake.call())
+        await small.keep_quiet(0.3)
+        await small.speak(1.0)
+        await small.ended(1)
+        await small.keep_quiet(2.0)
+        assert small.session.state is TurnState.LISTENING
+        await small.keep_quiet(9.0)
+        assert small.session.state is TurnState.ASLEEP
+        await small.session.say("Your pizza timer is done.")
+        await small.keep_quiet(2.0)
+        assert small.session.state is TurnState.LISTENING
+
+
+async def test_where_it_is_set_so_one_may_go_on_after_an_answer_without_the_wake_word() -> None:
+    wake = ScriptedWake()
+    async with world("what is new", wake=wake, options=SessionOptions(after_answer_seconds=5.0)) as small:
         await small.hear(wake.call())
         await small.keep_quiet(0.3)
         await small.speak(1.0)
