@@ -1,9 +1,9 @@
 """Works out whether a model fits this machine, how much of it on the GPU, and how fast. Pure; bytes and seconds.
 
 Keys and values: sequences · Σ over layers of context · heads_kv · (d_k + d_v) · bytes of a value; of layers with a
-window min(context, window), where the server lets go of what is behind it. Ours does not: prefixes are used again. A
-generated token reads every active weight and the whole cache once, so its time is bytes over bandwidth; prompts are
-bound by arithmetic and are not predicted. Sources: the types of ggml, the buffers that llama.cpp says it takes.
+window too, for our server lets go of nothing that is behind it: prefixes are used again. A generated token reads every
+active weight and the whole cache once, so its time is bytes over bandwidth; prompts are bound by arithmetic and are not
+predicted. Sources: the types of ggml, the buffers that llama.cpp says it takes.
 """
 
 from __future__ import annotations
@@ -24,7 +24,6 @@ BATCH_TOKENS = 128  # that the LLM host computes in one step
 CUDA_BYTES = int(0.4 * GIB)  # the context of a process on a card
 MARGIN = 0.05  # fragmentation, a desktop, and the honesty of estimates
 SYSTEM_BYTES = 2 * GIB  # of RAM that the rest of the house and the system need
-WINDOW_PATTERNS = {"gemma2": 2, "gemma3": 6, "cohere2": 4}  # every nth layer sees everything; their files do not say so
 EMBEDDING = "token_embd.weight"
 MOST_LAYERS = 1_000  # a 405B model has 126
 EFFICIENCY = 0.7  # of the bandwidth on the label that generation reaches
@@ -40,8 +39,6 @@ class Shape:
     heads_kv: tuple[int, ...]  # 0 where a layer keeps no keys and values
     key_length: int
     value_length: int
-    window: int  # of sliding-window layers; 0 is none
-    windowed: tuple[bool, ...]
     layer_bytes: tuple[int, ...]
     other_bytes: int  # embeddings and output: not in any layer
     active: float  # the part of the layers' weights that one token reads; less than 1 in mixtures of experts
@@ -89,8 +86,6 @@ def shape_of(header: Header) -> Shape:
     key_length = _number(header, "attention.key_length", 0) or _number(header, "embedding_length") // (max(heads) or 1)
     # Latent attention (DeepSeek): a value is a part of the key, and is not kept twice.
     latent = bool(_number(header, "attention.key_length_mla", 0))
-    window = _number(header, "attention.sliding_window", 0)
-    pattern = header.of_architecture("attention.sliding_window_pattern", WINDOW_PATTERNS.get(header.architecture))
     per_layer = [0] * layers
     other = experts = 0
     for tensor in header.tensors:
@@ -110,8 +105,6 @@ def shape_of(header: Header) -> Shape:
         heads_kv=heads_kv,
         key_length=key_length,
         value_length=0 if latent else _number(header, "attention.value_length", 0) or key_length,
-        window=window,
-        windowed=_windowed(window, pattern, layers),
         layer_bytes=tuple(per_layer),
         other_bytes=other,
         active=active,
@@ -123,14 +116,9 @@ def shape_of(header: Header) -> Shape:
     )
 
 
-def cache_bytes(
-    shape: Shape, context: int, sequences: int = 1, kind: CacheType = "f16", *, rolling: bool = False
-) -> int:
-    """Return what the keys and values of so many sequences of `context` tokens take.
-
-    `rolling` is for servers that let go of what lies behind a window.
-    """
-    return sum(_layer_cache_bytes(shape, layer, context, sequences, kind, rolling) for layer in range(shape.layers))
+def cache_bytes(shape: Shape, context: int, sequences: int = 1, kind: CacheType = "f16") -> int:
+    """Return what the keys and values of so many sequences of `context` tokens take."""
+    return sum(_layer_cache_bytes(shape, layer, context, sequences, kind) for layer in range(shape.layers))
 
 
 def graph_bytes(shape: Shape, context: int) -> int:
@@ -246,14 +234,11 @@ def _advice(
     )
 
 
-def _layer_cache_bytes(
-    shape: Shape, layer: int, context: int, sequences: int, kind: CacheType, rolling: bool = False
-) -> int:
+def _layer_cache_bytes(shape: Shape, layer: int, context: int, sequences: int, kind: CacheType) -> int:
     if not shape.heads_kv[layer]:
         return sequences * shape.state_bytes
-    tokens = min(context, shape.window) if rolling and shape.windowed[layer] else context
     values = shape.heads_kv[layer] * (shape.key_length + shape.value_length)
-    return int(sequences * tokens * values * BYTES_OF_VALUE[kind])
+    return int(sequences * context * values * BYTES_OF_VALUE[kind])
 
 
 def _state_bytes(header: Header) -> int:
@@ -266,15 +251,6 @@ def _state_bytes(header: Header) -> int:
 def _layer_of(tensor: str, layers: int) -> int | None:
     match = re.match(r"blk\.(\d{1,4})(\.|$)", tensor)
     return int(match[1]) if match and int(match[1]) < layers else None
-
-
-def _windowed(window: int, pattern: Any, layers: int) -> tuple[bool, ...]:
-    """Return which layers look no further back than the window: by list, or all but every nth."""
-    if window and isinstance(pattern, int) and pattern > 0:
-        return tuple(bool((layer + 1) % pattern) for layer in range(layers))
-    if window and isinstance(pattern, list) and len(pattern) == layers:
-        return tuple(bool(item) for item in pattern)
-    return (False,) * layers  # a window that nobody says the layers of: the whole context is the safe estimate
 
 
 def _number(header: Header, key: str, default: int | None = None) -> int:

@@ -44,11 +44,8 @@ def test_layers_with_a_window_are_kept_whole_for_prefixes_are_used_again(tmp_pat
     file = tmp_path / "shape.gguf"
     make(FORMS["gemma-3-tiny"], file)
     shape = shape_of(read_header(file))
-    assert any(shape.windowed)
     grown = [taken(file, context) for context in (8192, 32_768)]
     cache = cache_bytes(shape, 32_768) - cache_bytes(shape, 8192)
-    rolling = cache_bytes(shape, 32_768, rolling=True) - cache_bytes(shape, 8192, rolling=True)
-    assert rolling < cache / 3
     assert 0.9 * cache < grown[1] - grown[0] < 1.3 * cache, "what our host keeps behind a window is not what fit says"
 
 

@@ -25,8 +25,6 @@ def llama3(layers: int, layer_gib: float, other_gib: float = 1.0) -> Shape:
         heads_kv=(8,) * layers,
         key_length=128,
         value_length=128,
-        window=0,
-        windowed=(False,) * layers,
         layer_bytes=(int(layer_gib * GIB),) * layers,
         other_bytes=int(other_gib * GIB),
         active=1.0,
@@ -115,8 +113,7 @@ def test_what_is_no_model_is_said_to_be_none(tmp_path: Path, content: bytes, tex
     "key",
     [
         *("block_count", "context_length", "embedding_length", "attention.head_count", "attention.head_count_kv"),
-        *("attention.key_length", "attention.value_length", "attention.sliding_window", "expert_count"),
-        *("expert_used_count", "attention.sliding_window_pattern"),
+        *("attention.key_length", "attention.value_length", "expert_count", "expert_used_count"),
     ],
 )
 def test_a_shape_that_cannot_be_is_refused_in_a_sentence_or_makes_no_difference(
@@ -125,9 +122,8 @@ def test_a_shape_that_cannot_be_is_refused_in_a_sentence_or_makes_no_difference(
     file = tmp_path / "small.gguf"
     file.write_bytes(small_gguf)
     header = read_header(file)
-    windowed = {"llama.attention.sliding_window": 64, f"llama.{key}": value}
     try:
-        shape = shape_of(replace(header, metadata={**header.metadata, **windowed}))
+        shape = shape_of(replace(header, metadata={**header.metadata, f"llama.{key}": value}))
     except EngineError as refused:
         assert f"llama.{key}" in str(refused)
     else:
@@ -180,17 +176,6 @@ def test_the_cache_is_what_the_published_tables_say(shape: Shape, context: int, 
     assert cache_bytes(shape, context, sequences=3) == 3 * cache_bytes(shape, context)
 
 
-def test_layers_with_a_window_keep_no_more_than_it() -> None:
-    gemma = replace(B8, window=1024, windowed=tuple(bool((layer + 1) % 6) for layer in range(32)))
-    per_token = cache_bytes(B8, 1) / 32
-    assert cache_bytes(gemma, 32_768, rolling=True) == int(per_token * (5 * 32_768 + 27 * 1024))
-
-
-def test_our_own_host_keeps_what_is_behind_a_window_for_prefixes_are_used_again() -> None:
-    gemma = replace(B8, window=1024, windowed=(True,) * 31 + (False,))
-    assert cache_bytes(gemma, 32_768) == cache_bytes(B8, 32_768)
-
-
 def test_of_latent_attention_only_the_key_is_kept() -> None:
     """DeepSeek V3: 61 layers of 512 + 64 values, which is the published 70 KB a token."""
     own_values = {
@@ -225,15 +210,6 @@ def test_heads_may_differ_from_layer_to_layer_and_be_wider_than_the_width_says()
     own_values |= {"attention.key_length": 128, "attention.value_length": 64}
     metadata = {"general.architecture": "mixed"} | {f"mixed.{key}": value for key, value in own_values.items()}
     assert cache_bytes(shape_of(Header(metadata, ())), 10) == 10 * 2 * (1 + 4) * (128 + 64)
-
-
-def test_a_window_without_a_word_about_its_layers_is_not_believed() -> None:
-    metadata = {"general.architecture": "phi3", "phi3.block_count": 1, "phi3.attention.head_count": 1}
-    metadata |= {"phi3.embedding_length": 64, "phi3.attention.sliding_window": 16}
-    assert not any(shape_of(Header(metadata, ())).windowed)
-    gemma = {key.replace("phi3", "gemma2").replace("phi3", "gemma2"): value for key, value in metadata.items()}
-    gemma |= {"general.architecture": "gemma2", "gemma2.block_count": 4}
-    assert shape_of(Header(gemma, ())).windowed == (True, False, True, False)
 
 
 def test_of_a_mixture_a_token_reads_only_its_experts() -> None:

@@ -27,8 +27,6 @@ def published(file: str, layers: int, heads: int, kv: int, head: int, words: flo
         heads_kv=(kv,) * layers,
         key_length=head,
         value_length=head,
-        window=0,
-        windowed=(False,) * layers,
         layer_bytes=(int((model.bytes - words) / layers),) * layers,
         other_bytes=int(words),
         active=1.0,
