@@ -154,8 +154,19 @@ def start(data: Path, port: int, more_settings: str = "", way_out: str = "") -> 
         assert process.poll() is None, f"the house went away:\n{log.read_text()[-3000:]}"
         return house.health() is not None
 
-    until(ready, READY_SECONDS, "the house being ready")
+    with ended_if_it_fails(process):
+        until(ready, READY_SECONDS, "the house being ready")
     return house
+
+
+@contextmanager
+def ended_if_it_fails(process: subprocess.Popen[bytes]) -> Iterator[None]:
+    """Leave no house behind that was not ready in time."""
+    try:
+        yield
+    except BaseException:
+        process.terminate()
+        raise
 
 
 def stop(house: Running) -> None:

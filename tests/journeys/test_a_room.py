@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import shutil
 import signal
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -12,6 +12,7 @@ import pytest
 from atlas.audio import AudioChunk, silence
 from tests.journeys.conftest import ROOT, Running, until
 from tests.journeys.sound_rooms import RATE, SoundServer, loud, satellite, words_of
+from tests.journeys.test_wyoming import Lit, end_house, start_house
 
 pytestmark = [
     pytest.mark.real,
@@ -28,7 +29,7 @@ def test_a_timer_that_is_set_in_one_breath_rings_in_its_room_and_in_no_other(
         sounds.recording("kitchen_out", tmp_path / "kitchen.raw") as played,
         sounds.recording("attic_out", tmp_path / "attic.raw") as elsewhere,
     ):
-        sounds.play(spoken("Okay Nabu, set a timer for ten seconds."), "kitchen_mic")
+        kitchen.is_called(sounds, "kitchen_mic", spoken("Okay Nabu, set a timer for ten seconds."))
         kitchen.until("asleep")
         assert "10 seconds" in words_of(house, played(), tmp_path)
         set_at = played().samples
@@ -42,7 +43,7 @@ def test_a_timer_rings_although_the_house_has_died_and_is_not_told_again_once_so
     house: Running, sounds: SoundServer, spoken: Callable[[str], AudioChunk], tmp_path: Path
 ) -> None:
     with satellite(house, sounds, "kitchen", tmp_path) as kitchen:
-        sounds.play(spoken("Okay Nabu, set a timer for ten seconds."), "kitchen_mic")
+        kitchen.is_called(sounds, "kitchen_mic", spoken("Okay Nabu, set a timer for ten seconds."))
         kitchen.until("asleep")
         house.process.send_signal(signal.SIGSTOP)  # it is there, and says nothing: worse than dead
         try:
@@ -62,8 +63,8 @@ def test_any_phrase_wakes_a_room_and_stop_silences_what_rings_there_without_it(
 ) -> None:
     models = ("--models", str(ROOT / "models"))
     with satellite(house, sounds, "kitchen", tmp_path, "--wake-word", "hey atlas", *models) as kitchen:
-        sounds.play(spoken("Okay Nabu, set a timer for nine seconds."), "kitchen_mic")
-        sounds.play(spoken("Hey Atlas, set a timer for ten seconds."), "kitchen_mic")
+        sounds.play(spoken("Okay Nabu, set a timer for nine seconds."), "kitchen_mic")  # which is not its word
+        kitchen.is_called(sounds, "kitchen_mic", spoken("Hey Atlas, set a timer for ten seconds."))
         kitchen.until("asleep", 20)  # it has answered
         kitchen.until("ringing")
         kitchen.until("answering")
@@ -78,7 +79,7 @@ def test_stop_ends_a_timer_that_rings_by_itself_while_the_house_is_away(
 ) -> None:
     models = ("--models", str(ROOT / "models"))
     with satellite(house, sounds, "kitchen", tmp_path, "--wake-word", "hey atlas", *models) as kitchen:
-        sounds.play(spoken("Hey Atlas, set a timer for ten seconds."), "kitchen_mic")
+        kitchen.is_called(sounds, "kitchen_mic", spoken("Hey Atlas, set a timer for ten seconds."))
         kitchen.until("asleep")
         house.process.send_signal(signal.SIGSTOP)
         try:
@@ -91,6 +92,46 @@ def test_stop_ends_a_timer_that_rings_by_itself_while_the_house_is_away(
         kitchen.until("connected")
         left = house.told("ask", "how many timers are there")
         assert "no timers" in left["reply"].lower(), left
+
+
+GOOD_NIGHT = """
+language: en
+intents:
+  GoodNight:
+    data: [{sentences: ["good night"]}]
+intent_script:
+  GoodNight:
+    action: [{action: home.turn, data: {device: kitchen light, on: false}}]
+    speech: {text: Sleep well.}
+"""
+
+
+@pytest.fixture
+def lit(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Lit]:
+    """A house with a light in the kitchen, and a sentence of its own for the night."""
+    house = start_house(tmp_path_factory.mktemp("night"), '\n[tools.home.scripted]\nfile = "house.json"\n')
+    (house.data / "sentences.yaml").write_text(GOOD_NIGHT)
+    yield house
+    end_house(house)
+
+
+@pytest.mark.timeout(400)  # a house of its own has to start
+def test_good_night_in_the_kitchen_does_what_the_house_is_to_do_then_and_is_answered_there(
+    lit: Lit, sounds: SoundServer, spoken: Callable[[str], AudioChunk], tmp_path: Path
+) -> None:
+    lit.told("ask", "turn on the kitchen light")
+    assert lit.is_lit()
+    with (
+        satellite(lit, sounds, "kitchen", tmp_path) as kitchen,
+        satellite(lit, sounds, "attic", tmp_path),
+        sounds.recording("kitchen_out", tmp_path / "kitchen.raw") as played,
+        sounds.recording("attic_out", tmp_path / "attic.raw") as elsewhere,
+    ):
+        kitchen.is_called(sounds, "kitchen_mic", spoken("Okay Nabu, good night."))
+        kitchen.until("asleep")
+        assert "sleep well" in words_of(lit, played(), tmp_path)
+        assert not lit.is_lit()
+        assert not loud(elsewhere())
 
 
 def test_an_announcement_is_heard_in_every_room_and_one_for_a_room_only_there(
@@ -122,7 +163,7 @@ def test_a_network_that_is_gone_for_five_seconds_costs_a_room_nothing(
             sounds.play(silence(3.0, RATE), "kitchen_mic")  # five seconds with what play adds
         finally:
             house.process.send_signal(signal.SIGCONT)
-        sounds.play(spoken("Okay Nabu, what time is it?"), "kitchen_mic")
+        kitchen.is_called(sounds, "kitchen_mic", spoken("Okay Nabu, what time is it?"))
         kitchen.until("answering")
         kitchen.until("asleep")
         assert "disconnected" not in kitchen.log.read_text()
@@ -132,11 +173,10 @@ def test_a_satellite_that_dies_in_the_middle_of_a_sentence_harms_nobody(
     house: Running, sounds: SoundServer, spoken: Callable[[str], AudioChunk], tmp_path: Path
 ) -> None:
     with satellite(house, sounds, "kitchen", tmp_path) as kitchen:
-        sounds.play(spoken("Okay Nabu, what time is it?"), "kitchen_mic")
-        kitchen.until("woken")
+        kitchen.is_called(sounds, "kitchen_mic", spoken("Okay Nabu, what time is it?"))
         kitchen.process.kill()
     with satellite(house, sounds, "kitchen", tmp_path) as kitchen:
-        sounds.play(spoken("Okay Nabu, what time is it?"), "kitchen_mic")
+        kitchen.is_called(sounds, "kitchen_mic", spoken("Okay Nabu, what time is it?"))
         kitchen.until("answering")
         kitchen.until("asleep")
     assert house.health()

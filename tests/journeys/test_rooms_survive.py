@@ -39,7 +39,7 @@ def gone_for_five_seconds(line: Wire) -> None:
 def is_answered(house: Running, sounds: SoundServer, room: Satellite, sentence: AudioChunk, folder: Path) -> str:
     """Ask in the kitchen; return what was played there."""
     with sounds.recording("kitchen_out", folder / "again.raw") as played:
-        sounds.play(sentence, "kitchen_mic")
+        room.is_called(sounds, "kitchen_mic", sentence)
         room.until("answering")
         room.until("asleep")
         return words_of(house, played(), folder)
@@ -84,7 +84,7 @@ def test_a_line_that_is_cut_in_the_middle_of_an_answer_ends_it_and_is_there_agai
     house: Running, sounds: SoundServer, wire: Wire, spoken: Callable[[str], AudioChunk], tmp_path: Path
 ) -> None:
     with satellite(house, sounds, "kitchen", tmp_path, url=wire.url) as kitchen:
-        sounds.play(spoken("Okay Nabu, what can you do?"), "kitchen_mic")
+        kitchen.is_called(sounds, "kitchen_mic", spoken("Okay Nabu, what can you do?"))
         kitchen.until("answering")
         gone_for_five_seconds(wire)
         kitchen.until("disconnected")
@@ -101,9 +101,9 @@ def test_two_timers_ring_in_two_rooms_and_who_stops_one_leaves_the_other_ringing
         satellite(house, sounds, "attic", tmp_path) as attic,
         sounds.recording("attic_out", tmp_path / "attic.raw") as played,
     ):
-        sounds.play(spoken("Okay Nabu, set a timer for thirty seconds."), "kitchen_mic")
+        kitchen.is_called(sounds, "kitchen_mic", spoken("Okay Nabu, set a timer for thirty seconds."))
         kitchen.until("asleep")
-        sounds.play(spoken("Okay Nabu, set a timer for twenty seconds."), "attic_mic")
+        attic.is_called(sounds, "attic_mic", spoken("Okay Nabu, set a timer for twenty seconds."))
         attic.until("asleep")
         set_at = played().samples
         for room in (kitchen, attic):
@@ -128,7 +128,7 @@ def test_a_timer_rings_on_in_its_room_when_the_house_is_killed_and_by_the_house_
     mortal: Running, sounds: SoundServer, spoken: Callable[[str], AudioChunk], tmp_path: Path
 ) -> None:
     with satellite(mortal, sounds, "kitchen", tmp_path) as kitchen:
-        sounds.play(spoken("Okay Nabu, set a timer for ten seconds."), "kitchen_mic")
+        kitchen.is_called(sounds, "kitchen_mic", spoken("Okay Nabu, set a timer for ten seconds."))
         kitchen.until("ringing")
         until(lambda: " rings in kitchen pi, time 1" in mortal.log.read_text(), 30, "that it was played")
         mortal.process.kill()

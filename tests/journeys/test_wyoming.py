@@ -24,7 +24,7 @@ from wyoming.wake import Detect
 
 from atlas.audio import AudioChunk
 from atlas.speech.resample import resampled
-from tests.journeys.conftest import ROOT, Running, until
+from tests.journeys.conftest import ROOT, Running, ended_if_it_fails, until
 from tests.processes import free_port
 
 pytestmark = pytest.mark.real
@@ -78,7 +78,8 @@ def start_house(folder: Path, settings: str, **more: str) -> Lit:
         assert process.poll() is None, f"the house went away:\n{house.log.read_text()[-3000:]}"
         return "Atlas is ready" in house.log.read_text()
 
-    until(ready, 120, "the house being ready")
+    with ended_if_it_fails(process):
+        until(ready, 120, "the house being ready")
     return house
 
 
