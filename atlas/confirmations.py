@@ -25,7 +25,6 @@ done when somebody asks for it again within the minute.
 
 from __future__ import annotations
 
-import hashlib
 import re
 import time
 from collections.abc import Callable, Mapping, Sequence
@@ -54,11 +53,11 @@ from atlas.errors import ConfigError, EngineError, RequestError
 from atlas.mcp.tools import Tools
 from atlas.own_words import language as spoken_language
 from wall.chain import Head
-from wall.meta import ANSWER_AUDIENCE, HEAD_AUDIENCE
+from wall.meta import HEAD_AUDIENCE
 from wall.roles import may
+from wall.statements import answer_claims
 
 ANSWERS = Path(__file__).parent / "answers"
-STATEMENT_SECONDS = 30  # it is used at once, but a tool server that starts again takes a few seconds
 OPEN_SECONDS = 60.0  # no question is open for longer, whatever the tool server says
 LATE_SECONDS = 300.0  # a "yes" that comes later still is about something else
 MOST_PUT = 64  # of one agent; a household has one or two, and the tool server has fewer open
@@ -89,21 +88,16 @@ class HouseKey:
     def statement(
         self, ask: ConfirmationRequest, by: Actor, channel: Channel, now: float, *, yes: bool, explicit: bool = False
     ) -> str:
-        """Return a JWT that says who answered what, good for `STATEMENT_SECONDS`."""
-        claims = {
-            "aud": ANSWER_AUDIENCE,
-            "ask": ask.id,
-            "answer": "yes" if yes else "no",
-            "channel": channel,
-            "person": by.person[:NAME_CHARACTERS],
-            "device": by.device[:NAME_CHARACTERS],
-            "tool": ask.tool,
-            "arguments_sha256": ask.arguments_sha256,
-            "sentence_sha256": hashlib.sha256(ask.sentence.encode()).hexdigest(),
-            "iat": int(now),
-            "exp": int(now) + STATEMENT_SECONDS,
-            **({"explicit": True} if explicit else {}),
-        }
+        """Return a JWT that says who answered what, good for half a minute."""
+        claims = answer_claims(
+            (ask.id, ask.tool, ask.arguments_sha256, ask.sentence),
+            yes=yes,
+            channel=channel,
+            person=by.person[:NAME_CHARACTERS],
+            device=by.device[:NAME_CHARACTERS],
+            now=now,
+        )
+        claims |= {"explicit": True} if explicit else {}
         return jwt.encode(claims, self._key, algorithm="EdDSA")
 
     def signed_head(self, head: Head, now: float, audience: str = HEAD_AUDIENCE) -> str:

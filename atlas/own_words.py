@@ -8,28 +8,14 @@ answered in its own, and so is a page (`speaking`).
 from __future__ import annotations
 
 import tomllib
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
-from contextvars import ContextVar
+from collections.abc import Mapping
 from pathlib import Path
 
-_language: ContextVar[str] = ContextVar("language", default="en")
+from wall.spoken_language import language, speaking, speaks
+
+__all__ = ["language", "languages", "noted", "own", "speaking", "speaks"]
+
 _OWN: Mapping[str, Mapping[str, str]] = tomllib.loads(Path(__file__).with_suffix(".toml").read_text(encoding="utf-8"))
-
-
-def speaks(language: str) -> None:
-    """Have everything that runs from here on speak a language."""
-    _language.set(language)
-
-
-@contextmanager
-def speaking(language: str) -> Iterator[None]:
-    """Have everything inside the block speak a language; "" leaves it as it is."""
-    token = _language.set(language or _language.get())
-    try:
-        yield
-    finally:
-        _language.reset(token)
 
 
 def languages() -> tuple[str, ...]:
@@ -37,16 +23,11 @@ def languages() -> tuple[str, ...]:
     return ("en", *_OWN)
 
 
-def language() -> str:
-    """Return the language that is spoken here, such as "de"."""
-    return _language.get()
-
-
 def noted(sentence: str) -> str:
     """Return a sentence as it is, to be said by `own` elsewhere: for constants."""
     return sentence
 
 
-def own(sentence: str, spoken: str = "") -> str:
+def own(sentence: str) -> str:
     """Return one of the house's own sentences as the house says it; any other sentence as it is."""
-    return _OWN.get(spoken or _language.get(), {}).get(sentence, sentence)
+    return _OWN.get(language(), {}).get(sentence, sentence)

@@ -23,7 +23,6 @@ FLOORS = {
     "atlas.engine": 0,
     "atlas.trace": 0,
     "atlas.thoughts": 0,
-    "atlas.strict_json": 0,
     "atlas.schemas": 0,
     "atlas.ways": 0,
     "atlas.shipped": 0,

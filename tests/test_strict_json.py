@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from atlas import strict_json
+from wall import strict_json
 
 
 @pytest.mark.parametrize("text", ["NaN", "[-Infinity]", '{"a": Infinity}', "{", "", "\xff"])

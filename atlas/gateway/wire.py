@@ -14,9 +14,10 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 from starlette.types import Receive, Scope, Send
 
-from atlas import strict_json, trace
+from atlas import trace
 from atlas.conversation import ConfirmationRequest
 from atlas.errors import AtlasError, EngineError, RequestError, SoundError
+from wall import strict_json
 
 SEND_SECONDS = 60.0  # a reader that takes nothing for this long has gone without saying so
 

@@ -16,7 +16,7 @@ from atlas.audio import HEARING_RATE, SAMPLE_BYTES, AudioChunk
 from atlas.errors import RequestError
 from atlas.gateway.wire import Fields
 from atlas.speech.resample import HIGHEST_RATE, LOWEST_RATE, Resampler, mono
-from atlas.strict_json import loads
+from wall.strict_json import loads
 
 LINE_BYTES = 16 * 1024
 DATA_BYTES = 256 * 1024  # the `info` of a server with hundreds of voices has 100 kB

@@ -24,8 +24,8 @@ from atlas.llm.backend import Calls, Delta, Embeddings, Finish, Finished, Limits
 from atlas.llm.calls import PartialCalls
 from atlas.llm.refusals import error_in, refusal
 from atlas.own_words import noted
-from atlas.strict_json import unbroken
 from atlas.thoughts import Thoughts
+from wall.strict_json import unbroken
 
 CONNECT_SECONDS = 5.0
 HEALTH_SECONDS = 3.0

@@ -11,10 +11,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from atlas import strict_json
 from atlas.conversation import Tool, ToolCall, fresh_id
 from atlas.errors import EngineError, InvalidCall
 from atlas.schemas import Misfit, hold
+from wall import strict_json
 
 MAX_CALLS = 32
 MAX_ARGUMENT_LETTERS = 256 * 1024

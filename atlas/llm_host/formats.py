@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from typing import Any, Literal, Protocol
 
 from atlas.llm_host.constrain import arguments_schema, one_of, quoted, schema_rule
-from atlas.strict_json import FINITE
+from wall.strict_json import FINITE
 
 MAX_CALLS = 8  # in one answer; nobody asks for more at once, and each makes the grammar larger
 ID_LETTERS = 9  # Mistral's templates refuse any other length

@@ -27,7 +27,7 @@ from atlas.llm_host.embed import parse as parse_texts
 from atlas.llm_host.generate import AnswerPart, GeneratedCall
 from atlas.llm_host.line import LinePlace
 from atlas.llm_host.request import ChatRequest, ContextExceeded, forgotten, parse
-from atlas.strict_json import unbroken
+from wall.strict_json import unbroken
 
 if TYPE_CHECKING:  # URLs can be understood without loading llama.cpp
     from atlas.llm_host.host import Host, Job

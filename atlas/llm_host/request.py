@@ -7,10 +7,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, NoReturn
 
-from atlas import strict_json
 from atlas.errors import RequestError
 from atlas.llm_host.constrain import names_in, valid_schema
 from atlas.llm_host.line import PRIORITIES
+from wall import strict_json
 
 MAX_TEXT_STOPS, MAX_TOOLS, MAX_NAME_LETTERS = 4, 128, 64  # as at OpenAI
 MOST_NAMES_IN_ALL = 10_000  # of the schemas of all tools: 78 each; to check them takes seconds, meanwhile others wait

@@ -11,7 +11,6 @@ import mcp.types
 from mcp import MCPError
 
 from atlas.conversation import Actor, AskLevel, ConfirmationRequest, Receipt, SignedAnswer, Tool, ToolCall, ToolResult
-from atlas.strict_json import unbroken
 from wall.meta import (
     ACTOR_META,
     ALIAS_META,
@@ -26,6 +25,7 @@ from wall.meta import (
     TURN_META,
     UNTRUSTED_META,
 )
+from wall.strict_json import unbroken
 
 ASK_CHARACTERS = 2_000  # a longer question is none: nobody could listen to it
 ERRORS = ("denied", "confirm", "invalid", "not_found", "timeout", "failed")  # what the tool server may call a failure

@@ -18,7 +18,7 @@ from pydantic import BaseModel, Discriminator, Tag, TypeAdapter, ValidationError
 from atlas.conversation import Actor, SignedAnswer, Tool, ToolCall, ToolResult
 from atlas.mcp import adapter
 from atlas.own_words import language, own
-from atlas.strict_json import unbroken
+from wall.strict_json import unbroken
 
 ADDRESS = "http://tools/mcp"  # the host is a name that the server checks; the socket is where it is
 PROTOCOL = "2026-07-28"  # every request stands alone: no handshake to repeat after the server restarts

@@ -16,9 +16,9 @@ from dataclasses import dataclass, field, fields
 from pathlib import Path, PurePosixPath
 from typing import Any, BinaryIO, Literal, NoReturn, get_args
 
-from atlas import strict_json
 from atlas.errors import StoreError
 from atlas.store.backup_contents import JOURNAL, OWN_STATE
+from wall import strict_json
 
 Secrets = Literal["none", "sealed", "plain"]
 FORMAT = 2  # the first had no remarks

@@ -12,7 +12,6 @@ The exit status is 0 when it was done, 1 when it was not, 2 when it could not ev
 from __future__ import annotations
 
 import argparse
-import hashlib
 import json
 import os
 import re
@@ -37,10 +36,9 @@ from tools_server.values.household import add_house, add_languages, add_role, at
 from tools_server.values.stderr import say
 from tools_server.wires.strict_json import MessageRefused, parse
 from wall.chain import digest
-from wall.meta import ANSWER_AUDIENCE
+from wall.statements import answer_claims
 
 REQUEST_BYTES = 512 * 1024
-STATEMENT_SECONDS = 30
 _TOOL = re.compile(r"[A-Za-z0-9_.-]{1,128}")
 _KEYS = ("tool", "params", "actor")
 
@@ -204,21 +202,9 @@ async def _said(ask: Mapping[str, Any], key: Ed25519PrivateKey) -> SignedYes:
     sys.stderr.write(f"{ask['sentence']} [yes/no] ")
     sys.stderr.flush()
     await anyio.wait_readable(sys.stdin)  # so that Ctrl-C is heard meanwhile
-    answer = "yes" if sys.stdin.readline().strip().lower() in ("y", "yes") else "no"
-    now = int(time.time())
-    claims = {
-        "aud": ANSWER_AUDIENCE,
-        "ask": ask["id"],
-        "answer": answer,
-        "channel": "terminal",
-        "person": "",
-        "device": "terminal",
-        "tool": ask["tool"],
-        "arguments_sha256": ask["arguments_sha256"],
-        "sentence_sha256": hashlib.sha256(ask["sentence"].encode()).hexdigest(),
-        "iat": now,
-        "exp": now + STATEMENT_SECONDS,
-    }
+    yes = sys.stdin.readline().strip().lower() in ("y", "yes")
+    question = ask["id"], ask["tool"], ask["arguments_sha256"], ask["sentence"]
+    claims = answer_claims(question, yes=yes, channel="terminal", person="", device="terminal", now=time.time())
     return SignedYes(ask["id"], jwt.encode(claims, key, algorithm="EdDSA"))
 
 

@@ -6,10 +6,11 @@ No key twice, no NaN, no half of a UTF-16 pair, no number that is endless, no mo
 from __future__ import annotations
 
 import json
-import math
 import re
 from collections import Counter
-from typing import Any, NoReturn
+from typing import Any
+
+from wall.strict_json import NotStrict, finite_number, joined, no_number
 
 DEPTH = 64  # the gate takes 16 in arguments; the rest is room for the envelope and other methods
 INTEGER_DIGITS = 4300  # Python refuses longer ones by itself: reading them takes quadratic time
@@ -35,28 +36,26 @@ def parse(text: bytes) -> Any:
     except UnicodeDecodeError as wrong:
         raise MessageRefused(PARSE_ERROR, f"Byte {wrong.start + 1} is not UTF-8.") from wrong
     try:
-        value = json.loads(decoded, object_pairs_hook=_object, parse_constant=_constant, parse_float=_float)
+        value = json.loads(decoded, object_pairs_hook=_object, parse_constant=no_number, parse_float=finite_number)
         _check(value)
     except json.JSONDecodeError as wrong:
         raise MessageRefused(
             PARSE_ERROR, f"This is not JSON: {wrong.msg.lower()}, at character {wrong.pos + 1}."
         ) from wrong
-    except _Unusable as wrong:
+    except (ValueError, RecursionError) as wrong:
         # Whole as JSON, and from a client that waits for an answer: tell the one who waits.
-        raise MessageRefused(INVALID_REQUEST, str(wrong), id_of(text[:KEPT_BYTES], text[-KEPT_BYTES:])) from wrong
-    except RecursionError:
-        raise MessageRefused(INVALID_REQUEST, _DEEP, id_of(text[:KEPT_BYTES], text[-KEPT_BYTES:])) from None
-    except ValueError as wrong:
-        sentence = f"A number has more than {INTEGER_DIGITS} digits."
-        raise MessageRefused(INVALID_REQUEST, sentence, id_of(text[:KEPT_BYTES], text[-KEPT_BYTES:])) from wrong
+        id = id_of(text[:KEPT_BYTES], text[-KEPT_BYTES:])
+        raise MessageRefused(INVALID_REQUEST, _sentence(wrong), id) from wrong
     return value
 
 
-class _Unusable(Exception):
-    """JSON, but not for us."""
-
-
-_DEEP = f"The message is nested more than {DEPTH} deep."
+def _sentence(wrong: ValueError | RecursionError) -> str:
+    match wrong:
+        case NotStrict():
+            return f"{str(wrong)[:1].upper()}{str(wrong)[1:]}."
+        case RecursionError():
+            return f"The message is nested more than {DEPTH} deep."
+    return f"A number has more than {INTEGER_DIGITS} digits."
 
 
 def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
@@ -64,18 +63,8 @@ def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     if len(made) != len(pairs):
         times = Counter(name for name, _ in pairs)
         twice = max(times, key=lambda name: times[name])
-        raise _Unusable(f"An object has the key {twice[:100]!a} twice.")
+        raise NotStrict(f"an object has the key {twice[:100]!a} twice")
     return made
-
-
-def _constant(name: str) -> NoReturn:
-    raise _Unusable(f"{name} is not a number in JSON.")
-
-
-def _float(digits: str) -> float:
-    if not math.isfinite(number := float(digits)):
-        raise _Unusable(f"{digits[:40]} is too large for a number.")
-    return number
 
 
 def _check(value: Any) -> None:
@@ -85,13 +74,8 @@ def _check(value: Any) -> None:
         parts = [part for item in level for part in (item.values() if isinstance(item, dict) else item)]
         level = [part for part in parts if isinstance(part, (dict, list))]
     if level:
-        raise _Unusable(_DEEP)
-    try:
-        json.dumps(value, ensure_ascii=False).encode()
-    except UnicodeEncodeError:
-        raise _Unusable(
-            "A text holds half of a character: \\ud800 to \\udfff stand for something in pairs only."
-        ) from None
+        raise RecursionError
+    joined(json.dumps(value, ensure_ascii=False))
 
 
 _ID = rb'"id"\s*:\s*(-?\d{1,18}|"[^"\\\x00-\x1f]{0,256}")'

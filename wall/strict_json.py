@@ -11,6 +11,10 @@ from typing import Any, NoReturn
 HALF = re.compile(r"[\ud800-\udfff]|\\u[dD][89a-fA-F]")  # of a character, as it is or spelled out; whole ones too
 
 
+class NotStrict(ValueError):
+    """JSON for others, not for us; `str()` is a sentence without its capital and its stop."""
+
+
 def loads(
     text: str | bytes,
     *,
@@ -26,34 +30,37 @@ def loads(
     """
     if isinstance(text, bytes):
         text = text.decode(json.detect_encoding(text), "surrogatepass")
-    numbers = _finite if finite else None
-    value = json.loads(text, parse_constant=_no_number, parse_float=numbers, object_pairs_hook=pairs)
+    numbers = finite_number if finite else None
+    value = json.loads(text, parse_constant=no_number, parse_float=numbers, object_pairs_hook=pairs)
     if HALF.search(text):
-        whole = _joined(json.dumps(value, ensure_ascii=False), "replace" if mends else "strict")
+        whole = joined(json.dumps(value, ensure_ascii=False), "replace" if mends else "strict")
         value = json.loads(whole)
     return value
 
 
 def unbroken(text: str) -> str:
     """Return text with lone halves of characters replaced: no bytes can hold them, and one kills an MCP connection."""
-    return _joined(text, "replace")
+    return joined(text, "replace")
 
 
-def _joined(text: str, errors: str) -> str:
+def joined(text: str, errors: str = "strict") -> str:
+    """Return text with halves of characters joined; one that is alone is refused, or treated as `errors` says."""
     try:
         return text.encode("utf-16", "surrogatepass").decode("utf-16", errors)
     except UnicodeDecodeError as half:
-        raise ValueError("a text holds half of a character") from half
+        raise NotStrict("a text holds half of a character") from half
 
 
-def _no_number(name: str) -> NoReturn:
-    raise ValueError(f"{name} is not a JSON number")
+def no_number(name: str) -> NoReturn:
+    """Refuse NaN and the infinities."""
+    raise NotStrict(f"{name} is not a number in JSON")
 
 
-def _finite(written: str) -> float:
+def finite_number(written: str) -> float:
+    """Read a number; one too large to be one, as 1e999, is refused."""
     if math.isinf(number := float(written)):
-        raise ValueError("a number is too large to be one")
+        raise NotStrict(f"{written[:40]} is too large for a number")
     return number
 
 
-FINITE = json.JSONDecoder(parse_constant=_no_number, parse_float=_finite)  # for a value with something behind it
+FINITE = json.JSONDecoder(parse_constant=no_number, parse_float=finite_number)  # for a value with something behind it
