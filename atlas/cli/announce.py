@@ -35,9 +35,7 @@ async def work(config: Config, given: argparse.Namespace) -> int:
         else:
             body = {"text": " ".join(given.text)} | ({"room": given.room} if given.room else {})
             answer = await house.post("/api/announcements", json=body)
-    if answer.is_error:
-        raise door.refused(answer.status_code, answer.content)
-    result = answer.json()
+    result = door.read(answer)
     answered = result.get("ask", result)  # it may want a person's yes first
     receipt = "" if given.take_back or "ask" in result else f"  [{result['receipt']['id']}]"
     print(door.printable(answered["sentence"]) + receipt)

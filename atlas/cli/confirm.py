@@ -38,7 +38,7 @@ async def work(config: Config, given: argparse.Namespace) -> int:
     """Do what was asked for. Raises `AtlasError` when the house is not there or says no."""
     doubt = ", so I can't tell whether it was done: see `atlas confirm --list`"
     async with door.opened(config, ANSWER_SECONDS, doubt) as house:
-        asks = (await _told(await house.get("/api/asks")))["asks"]
+        asks = door.read(await house.get("/api/asks"))["asks"]
         if given.json:
             print(json.dumps({"asks": asks}, ensure_ascii=False))
         elif given.list:
@@ -75,14 +75,8 @@ async def _typed(question: str) -> str:
 
 async def _answered(house: httpx2.AsyncClient, ask: dict[str, Any], answer: str) -> str:
     body = {"answer": answer, "channel": "terminal"}
-    reply = await _told(await house.post(f"/api/asks/{ask['id']}", json=body))
+    reply = door.read(await house.post(f"/api/asks/{ask['id']}", json=body))
     return str(reply["ask"]["sentence"] if "ask" in reply else reply["sentence"])  # asked anew, where it has changed
-
-
-async def _told(response: httpx2.Response) -> dict[str, Any]:
-    if not response.is_success:
-        raise door.refused(response.status_code, await response.aread())
-    return dict(response.json())
 
 
 def _chosen(asks: Sequence[dict[str, Any]], beginning: str) -> dict[str, Any]:

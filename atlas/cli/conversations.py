@@ -117,10 +117,7 @@ def _sure() -> bool:
 
 
 async def _told(house: httpx2.AsyncClient, method: str, path: str, query: dict[str, str]) -> dict[str, Any]:
-    response = await house.request(method, f"/api/conversations{path}", params=query)
-    if response.status_code != httpx2.codes.OK:
-        raise door.refused(response.status_code, await response.aread())
-    return dict(response.json())
+    return door.read(await house.request(method, f"/api/conversations{path}", params=query))
 
 
 @contextmanager

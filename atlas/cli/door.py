@@ -56,6 +56,13 @@ def refused(status: int, body: bytes) -> AtlasError:
     return AtlasError(text, hint=hint)
 
 
+def read(response: httpx2.Response) -> dict[str, Any]:
+    """Return what the house answered, read whole. Raises `AtlasError` in the house's own words when that was no."""
+    if not response.is_success:
+        raise refused(response.status_code, response.content)
+    return dict(response.json())
+
+
 def client(config: Config, **options: Any) -> httpx2.AsyncClient:
     """Return an HTTP client for the house, which speaks plain HTTP on this very machine: no proxy, no certificates."""
     headers = {"authorization": f"Bearer {token(config)}"}

@@ -18,7 +18,6 @@ from atlas.store.devices import GUEST_HOURS
 from wall.roles import ROLES
 
 SECONDS = 10.0
-CREATED_STATUS = 201
 
 
 def main(arguments: Sequence[str]) -> int:
@@ -38,10 +37,7 @@ async def work(config: Config, given: argparse.Namespace) -> int:
     """Ask the house for the invitation, and print it. Raises `AtlasError` when the house is not there or says no."""
     wish = {name: getattr(given, name) for name in ("name", "role", "person", "room", "hours", "digits", "same_person")}
     async with door.opened(config, SECONDS) as house:
-        reply = await house.post("/api/pairing", json=wish)
-    if reply.status_code != CREATED_STATUS:
-        raise door.refused(reply.status_code, reply.content)
-    invitation = reply.json()
+        invitation = door.read(await house.post("/api/pairing", json=wish))
     print(f"open there   {invitation['link']['address']}")
     if given.digits:
         print(f"and type     {invitation['secret'][:3]} {invitation['secret'][3:]}")
