@@ -7,7 +7,7 @@ import sqlite3
 from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import asynccontextmanager, contextmanager
 from pathlib import Path
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import anyio
 import anyio.to_thread
@@ -40,6 +40,14 @@ class Database:
     async def read(self, work: Callable[[sqlite3.Connection], T]) -> T:
         """Run `work` over one unmoving view of the file."""
         return await self._run("DEFERRED", work)
+
+    async def rows(self, select: str, *values: Any) -> list[tuple[Any, ...]]:
+        """Return the rows that one statement finds."""
+        return await self.read(lambda connection: connection.execute(select, values).fetchall())
+
+    async def change(self, statement: str, *values: Any) -> int:
+        """Run one statement in a transaction of its own; return how many rows it changed."""
+        return await self.write(lambda connection: connection.execute(statement, values).rowcount)
 
     async def _run(self, kind: str, work: Callable[[sqlite3.Connection], T]) -> T:
         def inside() -> T:

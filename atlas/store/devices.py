@@ -11,7 +11,6 @@ from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 from atlas.conversation import Actor
 from atlas.errors import RequestError, StoreError
@@ -168,41 +167,28 @@ class DeviceStore:
         if not TOKEN.fullmatch(token):
             return None
         digest = _hash(token)
-
-        def look(connection: sqlite3.Connection) -> tuple[Any, ...] | None:
-            row: tuple[Any, ...] | None = connection.execute(
-                "SELECT name, role, used, person, room, created, expires FROM devices WHERE token_sha256 = ?", (digest,)
-            ).fetchone()
-            return row
-
-        row = await self._database.read(look)
-        if row is None:
+        rows = await self._database.rows(
+            "SELECT name, role, used, person, room, created, expires FROM devices WHERE token_sha256 = ?", digest
+        )
+        if not rows:
             return None
-        name, role, used, person, room, created, expires = row
+        name, role, used, person, room, created, expires = rows[0]
         now = self._now()
         if expires is not None and now >= expires:
             with suppress(StoreError):  # a full disk keeps nobody in
-                await self._database.write(
-                    lambda connection: connection.execute("DELETE FROM devices WHERE token_sha256 = ?", (digest,))
-                )
+                await self._database.change("DELETE FROM devices WHERE token_sha256 = ?", digest)
             return None
         if expires is not None and now < max(created, used or 0) - SLOW_CLOCK_SECONDS:
             return None
         if used is None or now - used > USED_SECONDS:
             with suppress(StoreError):  # a full disk locks nobody out
-                await self._database.write(
-                    lambda connection: connection.execute(
-                        "UPDATE devices SET used = ? WHERE token_sha256 = ?", (now, digest)
-                    )
-                )
+                await self._database.change("UPDATE devices SET used = ? WHERE token_sha256 = ?", now, digest)
         return Actor(person, device=name, role=role, room=room)
 
     async def list(self) -> tuple[TokenDevice, ...]:
         """Return every device, in the order of their names."""
-        rows = await self._database.read(
-            lambda connection: connection.execute(
-                "SELECT name, role, created, used, person, room, expires FROM devices ORDER BY name"
-            ).fetchall()
+        rows = await self._database.rows(
+            "SELECT name, role, created, used, person, room, expires FROM devices ORDER BY name"
         )
         return tuple(TokenDevice(*row) for row in rows)
 
@@ -248,43 +234,28 @@ class DeviceStore:
 
     async def revoke(self, name: str) -> bool:
         """Take a device's token back, at once; False when no device has this name."""
-        return await self._database.write(
-            lambda connection: connection.execute("DELETE FROM devices WHERE name = ?", (name,)).rowcount == 1
-        )
+        return await self._database.change("DELETE FROM devices WHERE name = ?", name) == 1
 
     async def subscribe(self, name: str, subscription: PushSubscription) -> bool:
         """Store where a device is told that something waits, in place of what it had; False without such a device."""
         row = (subscription.endpoint, subscription.public, subscription.auth, subscription.language, self._now(), name)
-        return await self._database.write(
-            lambda connection: (
-                connection.execute(
-                    "INSERT OR REPLACE INTO push_subscriptions (endpoint, public, auth, language, created, device)"
-                    " SELECT ?, ?, ?, ?, ?, name FROM devices WHERE name = ?",
-                    row,
-                ).rowcount
-                == 1
-            )
+        insert = (
+            "INSERT OR REPLACE INTO push_subscriptions (endpoint, public, auth, language, created, device)"
+            " SELECT ?, ?, ?, ?, ?, name FROM devices WHERE name = ?"
         )
+        return await self._database.change(insert, *row) == 1
 
     async def unsubscribe(self, name: str, endpoint: str = "") -> bool:
         """Tell a device nothing any more, at all or at one address; False when there was nothing such."""
-        return await self._database.write(
-            lambda connection: (
-                connection.execute(
-                    "DELETE FROM push_subscriptions WHERE device = ? AND ? IN ('', endpoint)", (name, endpoint)
-                ).rowcount
-                == 1
-            )
-        )
+        delete = "DELETE FROM push_subscriptions WHERE device = ? AND ? IN ('', endpoint)"
+        return await self._database.change(delete, name, endpoint) == 1
 
     async def subscriptions(self) -> Mapping[str, tuple[Actor, PushSubscription]]:
         """Return who is told that something waits, and where, by device; nobody whose token has ended."""
-        rows = await self._database.read(
-            lambda connection: connection.execute(
-                "SELECT name, role, person, room, endpoint, public, auth, language, push_subscriptions.created"
-                " FROM push_subscriptions JOIN devices ON name = device WHERE expires IS NULL OR expires > ?",
-                (self._now(),),
-            ).fetchall()
+        rows = await self._database.rows(
+            "SELECT name, role, person, room, endpoint, public, auth, language, push_subscriptions.created"
+            " FROM push_subscriptions JOIN devices ON name = device WHERE expires IS NULL OR expires > ?",
+            self._now(),
         )
         return {
             name: (Actor(person, device=name, role=role, room=room), PushSubscription(*rest))
@@ -302,19 +273,11 @@ async def open_devices(data: Path) -> AsyncIterator[DeviceStore]:
 def check_device(name: str, role: str, person: str, room: str) -> None:
     """Raise `RequestError` for a name, person or room that is odd, and for a role that there is none of."""
     if not NAME.fullmatch(name):
-        raise RequestError(
-            f"{name!r} cannot be the name of a device",
-            code="invalid_name",
-            param="name",
-            hint="use 1 to 40 letters a to z, digits, spaces, dots, dashes or underscores, as in kitchen-tablet",
-        )
+        hint = "use 1 to 40 letters a to z, digits, spaces, dots, dashes or underscores, as in kitchen-tablet"
+        raise RequestError(f"{name!r} cannot be the name of a device", code="invalid_name", param="name", hint=hint)
     if role not in ROLES:
-        raise RequestError(
-            f"no role is called {role!r}",
-            code="invalid_role",
-            param="role",
-            hint=f"roles are {', '.join(ROLES)}",
-        )
+        hint = f"roles are {', '.join(ROLES)}"
+        raise RequestError(f"no role is called {role!r}", code="invalid_role", param="role", hint=hint)
     _check_person(person)
     _check_room(room)
 
@@ -348,22 +311,16 @@ def _known_already(person: str) -> RequestError:
 
 def _check_person(person: str) -> None:
     if person and not PERSON.fullmatch(person):
+        hint = "use 1 to 40 letters, digits, spaces, dots, dashes or apostrophes, a letter first, as in Anna"
         raise RequestError(
-            f"{person!r} cannot be the name of a person",
-            code="invalid_person",
-            param="person",
-            hint="use 1 to 40 letters, digits, spaces, dots, dashes or apostrophes, a letter first, as in Anna",
+            f"{person!r} cannot be the name of a person", code="invalid_person", param="person", hint=hint
         )
 
 
 def _check_room(room: str) -> None:
     if room and not ROOM.fullmatch(room):
-        raise RequestError(
-            f"{room!r} cannot be the name of a room",
-            code="invalid_room",
-            param="room",
-            hint="use 1 to 40 letters, digits, spaces, dots, dashes or apostrophes, as in living room",
-        )
+        hint = "use 1 to 40 letters, digits, spaces, dots, dashes or apostrophes, as in living room"
+        raise RequestError(f"{room!r} cannot be the name of a room", code="invalid_room", param="room", hint=hint)
 
 
 def _hash(token: str) -> str:

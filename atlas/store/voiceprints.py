@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sqlite3
 import time
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
@@ -63,34 +62,22 @@ class VoiceprintStore:
         profile = StoredVoiceprint(person, sentences, time.time())
         content = np.asarray(voiceprint, "<f4").tobytes()
         row = (person, content, sentences, profile.recorded)
-        await self._database.write(
-            lambda connection: connection.execute("INSERT OR REPLACE INTO voices VALUES (?, ?, ?, ?)", row)
-        )
+        await self._database.change("INSERT OR REPLACE INTO voices VALUES (?, ?, ?, ?)", *row)
         return profile
 
     async def list(self) -> tuple[StoredVoiceprint, ...]:
         """Return whose voices are known, in the order of their names."""
-        rows = await self._database.read(
-            lambda connection: connection.execute(
-                "SELECT person, sentences, recorded FROM voices ORDER BY person"
-            ).fetchall()
-        )
+        rows = await self._database.rows("SELECT person, sentences, recorded FROM voices ORDER BY person")
         return tuple(StoredVoiceprint(*row) for row in rows)
 
     async def voiceprints(self) -> Mapping[str, Floats]:
         """Return all of them, by person."""
-
-        def look(connection: sqlite3.Connection) -> Mapping[str, Floats]:
-            rows = connection.execute("SELECT person, voiceprint FROM voices")
-            return {person: np.frombuffer(content, "<f4") for person, content in rows}
-
-        return await self._database.read(look)
+        rows = await self._database.rows("SELECT person, voiceprint FROM voices")
+        return {person: np.frombuffer(content, "<f4") for person, content in rows}
 
     async def forget(self, person: str) -> bool:
         """Delete the voice of `person`, down to the bytes on the disk; False when there was none."""
-        there = await self._database.write(
-            lambda connection: connection.execute("DELETE FROM voices WHERE person = ?", (person,)).rowcount == 1
-        )
+        there = await self._database.change("DELETE FROM voices WHERE person = ?", person) == 1
         if there:
             await self._database.scrub()
         return there
