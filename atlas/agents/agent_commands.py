@@ -69,14 +69,7 @@ class Commands:
         return not meant.empty
 
     async def _carry_out(
-        self,
-        commands: Sequence[Command],
-        turn: Turn,
-        emit: Emit,
-        *,
-        goes_on: bool,
-        then: str = "",
-        says: str = "",
+        self, commands: Sequence[Command], turn: Turn, emit: Emit, *, goes_on: bool, then: str = "", says: str = ""
     ) -> AgentAnswer:
         """Do one command after the other. A question comes last, and there is at most one: `then`, or a tool's.
 
@@ -115,7 +108,8 @@ class Commands:
             text = says
         text = text or " ".join([*texts, *filter(None, [then])])
         await emit(TextDelta(text))
-        broken = [f"{call.name}: {result.error}" for call, result in zip(calls, results, strict=True) if _broke(result)]
+        pairs = zip(calls, results, strict=True)
+        broken = [f"{call.name}: {one.error}" for call, one in pairs if not one.ok and one.error in BROKEN]
         return AgentAnswer(
             text=text,
             path="command",
@@ -148,7 +142,3 @@ def _last_was_of_others(turn: Turn) -> bool:
     """Whether who made the last call had read words of others: then what goes on from it may repeat them."""
     last = takewhile(lambda message: message.author != "user", reversed(turn.history))
     return any(message.calls and (message.tainted or turn.tainted) for message in last)
-
-
-def _broke(result: ToolResult) -> bool:
-    return not result.ok and result.error in BROKEN

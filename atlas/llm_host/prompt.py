@@ -77,7 +77,7 @@ class PromptWriter:
         form = self.format
         # Only now that arguments are no longer JSON in a text, where a control token could hide behind an escape.
         try:
-            shaped = self._harmless(_native(messages, form) if form.native else _plain(messages, tools))
+            shaped = self._harmless(list(_native(messages, form)) if form.native else _plain(messages, tools))
             offered = self._harmless(tools) if form.native else []
         except RecursionError as deep:
             raise RequestError("messages or tools are nested too deeply", code="invalid_messages") from deep
@@ -201,12 +201,8 @@ def tool_block(tools: Sequence[Wire]) -> str:
     )
 
 
-def _native(messages: Sequence[Wire], form: CallFormat) -> list[dict[str, Any]]:
-    """Return messages as templates with tools expect them: arguments as objects, ids as Mistral wants them."""
-    return list(_each_native(messages, form))
-
-
-def _each_native(messages: Sequence[Wire], form: CallFormat) -> Iterator[dict[str, Any]]:
+def _native(messages: Sequence[Wire], form: CallFormat) -> Iterator[dict[str, Any]]:
+    """Yield messages as templates with tools expect them: arguments as objects, ids as Mistral wants them."""
     waiting: list[dict[str, Any]] = []  # calls, for a model that knows only one at a time
     for message in messages:
         shaped = {key: value for key, value in message.items() if key not in ("tool_calls", "tool_call_id")}

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
+from contextlib import contextmanager
 from datetime import date, datetime, time, timedelta
 
 from tools_server.calendars.events import Event, on_clocks, rule_of
@@ -51,10 +53,7 @@ def stretch(call: Call, day: str, to: str) -> tuple[datetime, datetime]:
 
 def span(call: Call, words: str) -> DaySpan:
     """Return the days that are meant, and the part of them. Raises `ToolFailed`."""
-    try:
-        named = spans.span(words, call.now(), call.zone)
-    except NotUnderstood as unclear:
-        raise ToolFailed("invalid", str(unclear)) from None
+    named = spans.span(words, call.now(), call.zone)
     _refuse_far(named.first)
     return named
 
@@ -129,7 +128,7 @@ def moves(call: Call, start: str, minutes: int, event: Event) -> tuple[datetime,
         return event.start, event.start + length, event.all_day and not minutes
     words = start.strip()
     before = event.start.replace(tzinfo=None)
-    try:
+    with _readable(words):
         if _ISO.match(words) and not _ISO.fullmatch(words):
             at, timed = datetime.fromisoformat(words.replace(" ", "T", 1)), True
         else:
@@ -139,18 +138,22 @@ def moves(call: Call, start: str, minutes: int, event: Event) -> tuple[datetime,
             if meant.at is None:
                 raise ToolFailed("invalid", _("An event of the calendar needs a time."))
             at, timed = meant.at, moving.moves_time(words, call.local().date())
-    except NotUnderstood as unclear:
-        raise ToolFailed("invalid", str(unclear)) from None
-    except ValueError:
-        raise ToolFailed(
-            "invalid", _("{words} is no time. Write it as 2026-12-24T18:00.").format(words=spoken(words))
-        ) from None
     _refuse_far(at.date())
     if event.all_day and not timed and not minutes:
         days_long = round(length / DAY)
         return on_clocks(at.date(), call.zone), on_clocks(at.date() + days_long * DAY, call.zone), True
     begin = on_clocks(at, call.zone)
     return begin, begin + (HOUR if event.all_day and not minutes else length), False
+
+
+@contextmanager
+def _readable(words: str) -> Iterator[None]:
+    """Say how a time is written, where words are none."""
+    try:
+        yield
+    except ValueError:
+        sentence = _("{words} is no time. Write it as 2026-12-24T18:00.").format(words=spoken(words))
+        raise ToolFailed("invalid", sentence) from None
 
 
 def _moment(call: Call, text: str, on: datetime | None) -> tuple[datetime, bool, str]:
@@ -161,12 +164,8 @@ def _moment(call: Call, text: str, on: datetime | None) -> tuple[datetime, bool,
     if day := _iso_day(plain):
         return on_clocks(day, call.zone), True, ""
     if _ISO.match(plain):
-        try:
+        with _readable(plain):
             return on_clocks(datetime.fromisoformat(plain.replace(" ", "T", 1)), call.zone), False, ""
-        except ValueError:
-            raise ToolFailed(
-                "invalid", _("{plain} is no time. Write it as 2026-12-24T18:00.").format(plain=spoken(plain))
-            ) from None
     if on is not None and (clock := _clock(plain)):
         return on_clocks(datetime.combine(on.date(), clock), call.zone), False, ""
     try:
@@ -175,10 +174,7 @@ def _moment(call: Call, text: str, on: datetime | None) -> tuple[datetime, bool,
             return on_clocks(day, call.zone), True, ""
     except NotUnderstood:
         pass  # it may be a series, and else understand says what is wrong
-    try:
-        meant = understand(plain, call.now(), call.zone)
-    except NotUnderstood as unclear:
-        raise ToolFailed("invalid", str(unclear)) from None
+    meant = understand(plain, call.now(), call.zone)
     if meant.at is None:
         raise ToolFailed("invalid", _("An event of the calendar needs a time."))
     rule = meant.rule.text() if meant.rule else ""
@@ -224,10 +220,7 @@ def repeats(call: Call, words: str) -> str:
         number = _NUMBERS.get(plainly[1] or "", 0) or int(plainly[1])
         unit = "DAILY" if plainly[2] == "day" else f"{plainly[2].upper()}LY"
         return f"FREQ={unit};INTERVAL={number}"
-    try:
-        meant = understand(words, call.now(), call.zone)
-    except NotUnderstood as unclear:
-        raise ToolFailed("invalid", str(unclear)) from None
+    meant = understand(words, call.now(), call.zone)
     if meant.rule is None or meant.rule.passing:
         raise ToolFailed("invalid", _("How often? Say it as every day, every week or every month."))
     return meant.rule.text()

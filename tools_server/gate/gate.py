@@ -243,7 +243,9 @@ class Gate:
             recorded = self._write(entry, time.perf_counter() - started)
             request.outcome = entry.outcome
         answer = replace(answer, untrusted=entry.untrusted)
-        return answer if recorded else self._unrecorded(answer)
+        if recorded:
+            return answer
+        return replace(answer, text=f"{answer.text} {_(UNWRITABLE)}", error="failed", ask=None)
 
     def _must_ring(self, wish: CallRequest) -> bool:
         """Tell whether a call may be made while nothing can be recorded: the bell's own look, which leaves no row."""
@@ -487,9 +489,6 @@ class Gate:
             entry.reason += f"{', ' if entry.reason else ''}{untold} more" if untold else ""
         process = self._meter.process if self._meter else ""
         return self._record.write(entry.row(self._now(), seconds, process), durable=entry.durable)
-
-    def _unrecorded(self, answer: CallResult) -> CallResult:
-        return replace(answer, text=f"{answer.text} {_(UNWRITABLE)}", error="failed", ask=None)
 
     async def keep_flushed(self) -> None:
         """Bring the record of reads to the disk every second, until cancelled. A disk that fails ends all calls."""

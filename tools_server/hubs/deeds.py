@@ -99,8 +99,10 @@ async def sent(call: Call, deeds: Sequence[Deed], meant: Sequence[Device] = ()) 
     mute = [device for device, _wanted in silent()]
     mute += [device for device, _wanted in deeds[len(gone) :]]
     heard = [(device, wanted) for device, wanted in gone if device not in mute]
-    text = " ".join(part for part in (_done_words(home, heard), _unanswered(mute)) if part)
-    receipt = call.receipt(text, before=_before(gone), after=None if _before(gone) is None else _after(gone))
+    unanswered = [_("I sent it, but {devices} did not answer.").format(devices=group(mute))] if mute else []
+    text = " ".join([*filter(None, [_done_words(home, heard)]), *unanswered])
+    before, after = _before(gone), {device.id: dict(wanted) for device, wanted in gone}
+    receipt = call.receipt(text, before=before, after=None if before is None else after)
     if not heard:
         raise ToolFailed("failed", text, receipt=receipt.id)
     about = [*meant] or [device for device, _wanted in gone]
@@ -115,10 +117,6 @@ def _before(deeds: Sequence[Deed]) -> dict[str, Any] | None:
     return {
         device.id: {name: device.state.get(name) for name in (*wanted, *along[device.id])} for device, wanted in deeds
     }
-
-
-def _after(deeds: Sequence[Deed]) -> dict[str, Any]:
-    return {device.id: dict(wanted) for device, wanted in deeds}
 
 
 async def put_back(call: Call, stored_receipt: StoredReceipt) -> Result:
@@ -221,10 +219,6 @@ def _sentence(home: Home, device: Device, wanted: State) -> _Sentence:
     if not device.tells:
         return _Sentence(_("I told {devices} to be {state}; {devices:it does|they do} not report back."), how)
     return _Sentence(_("{devices} {devices:is|are} now {state}."), how)
-
-
-def _unanswered(mute: Sequence[Device]) -> str:
-    return _("I sent it, but {devices} did not answer.").format(devices=group(mute)) if mute else ""
 
 
 def data(call: Call, devices: Sequence[Device]) -> dict[str, Any]:

@@ -13,6 +13,7 @@ from difflib import get_close_matches
 from typing import Any, Literal, get_args
 
 from tools_server.hubs.kind_words import can_be, kind_plural
+from tools_server.sdk.toolkit import Error, ToolFailed
 from tools_server.values.language import noun
 from tools_server.values.language import text as _
 from tools_server.values.noun_phrases import listed, place, thing
@@ -120,13 +121,18 @@ class FloorPlan:
         return next((floor for floor in self.floors if plain(word) in map(plain, (floor.name, *floor.aliases))), None)
 
 
-class NotMeant(Exception):
+class NotMeant(ToolFailed):
     """No device, or no single one, is meant; `str()` is a sentence that says what there is."""
 
     def __init__(self, sentence: str, unknown: bool = True, among: Sequence[Device] = ()) -> None:
-        super().__init__(sentence)
-        self.unknown = unknown  # False: there are several
-        self.among = among  # those that it asks about, in the order of the sentence
+        """`among`: of several, those that the sentence asks about, in its order.
+
+        An answer may choose from them. Nothing of how they are is told: the rules were not asked yet.
+        """
+        rows = [{"id": one.id, "name": one.name, "room": one.room} for one in among[:NAMED]]
+        choices: dict[str, Any] = {"devices": rows, "more": len(among) > NAMED} if rows else {}
+        error: Error = "not_found" if unknown else "invalid"
+        super().__init__(error, sentence, code="not_found" if unknown else "which", **choices)
 
 
 @dataclass(frozen=True, slots=True)
@@ -159,7 +165,8 @@ def meant(
         raise NotMeant(_("Which device do you mean?"), unknown=False)
     if target.kind and target.kind not in kinds:
         raise _can_only(target, target.kind)
-    fitting = [device for device in every if device.kind in kinds and _fits(device, target)]
+    alike = [one for one in every if target.kind in ("", one.kind) and target.shape in ("", one.shape)]
+    fitting = [device for device in alike if device.kind in kinds]
     matches = _there(fitting, target)
     if matches:
         return matches
@@ -198,10 +205,6 @@ def in_place(devices: Sequence[Device], target: DeviceTarget) -> list[Device]:
         if (not target.room or plain(device.room) == plain(target.room))
         and (not target.floor or plain(device.floor) == plain(target.floor))
     ]
-
-
-def _fits(device: Device, target: DeviceTarget) -> bool:
-    return target.kind in ("", device.kind) and target.shape in ("", device.shape)
 
 
 def things(target: DeviceTarget) -> str:

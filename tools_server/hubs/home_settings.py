@@ -8,7 +8,7 @@ from typing import Any
 
 from tools_server.hubs.deeds import Deed, home_of, refuse_guarded
 from tools_server.hubs.devices import Device, DeviceTarget, Kind, State, placed, plain, spoken_name
-from tools_server.hubs.home_targets import chosen, understood
+from tools_server.hubs.home_targets import chosen
 from tools_server.hubs.home_words import COLOURS, degrees, the
 from tools_server.sdk.toolkit import Call, ToolFailed
 from tools_server.sdk.wording import capital
@@ -258,11 +258,11 @@ def cleaning(call: Call, device: str, room: str) -> list[Deed]:
     target = DeviceTarget(device, room, "" if device else "vacuum", call.actor.room)
     if not room:
         return [(one, {"activity": "cleaning"}) for one in chosen(call, target, ("vacuum",))]
-    target = understood(lambda: placed(every, target, home.plan()))
+    target = placed(every, target, home.plan())
     there = [one for one in every if one.kind == "vacuum" and plain(one.room) == plain(target.room)]
     if len(there) == 1 and not device:
         target = DeviceTarget(there[0].id)
     robots = chosen(call, DeviceTarget(target.device, kind=target.kind, here=target.here), ("vacuum",))
     able = [one for one in robots if "clean_room" in one.can]
-    place = understood(lambda: placed(every, DeviceTarget(room=room), home.plan())).room
+    place = placed(every, DeviceTarget(room=room), home.plan()).room
     return [(one, {"activity": "cleaning", **({"room": place} if one in able else {})}) for one in robots]

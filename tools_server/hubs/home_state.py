@@ -18,7 +18,6 @@ from tools_server.hubs.devices import (
     placed,
     plain,
 )
-from tools_server.hubs.home_targets import understood
 from tools_server.hubs.home_words import clause, the
 from tools_server.hubs.questions import (
     DeviceQuestion,
@@ -61,7 +60,7 @@ def looked_up(call: Call, target: DeviceTarget, question: StateQuestion) -> Resu
     if home.empty:
         raise ToolFailed("not_found", _("No devices are set up in this house."))
     every = home.devices()
-    target = understood(lambda: placed(every, target, home.plan()))
+    target = placed(every, target, home.plan())
     if question.measure:
         return _measured(call, every, target, question.measure)
     if target.kind == "lock" and not target.device and question.value in ("open", "closed"):
@@ -86,7 +85,7 @@ def of_place(call: Call, target: DeviceTarget) -> Result:
     """Return how a room or a floor is: what is measured there, and what is not at rest. Raises `ToolFailed`."""
     home = home_of(call)
     every = home.devices()
-    target = understood(lambda: placed(every, target, home.plan()))
+    target = placed(every, target, home.plan())
     inside = [one for one in in_place(every, target) if one.kind not in _NO_PART_OF_A_ROOM]
     devices = _allowed(call, inside)
     if not devices:
@@ -127,7 +126,7 @@ def _quotes(device: Device) -> bool:
 def _asked_about(call: Call, every: list[Device], target: DeviceTarget) -> list[Device]:
     """Return the devices of a question: one by name, else all of a kind in the place, the house if none is said."""
     if target.device:
-        devices = understood(lambda: meant(every, target, KINDS, home_of(call).plan()))
+        devices = meant(every, target, KINDS, home_of(call).plan())
         for device in devices:
             permit(call, device)
         return devices
@@ -188,18 +187,16 @@ def _measured(call: Call, every: list[Device], target: DeviceTarget, measure: st
 
 def _measuring(every: list[Device], target: DeviceTarget, measure: str, plan: FloorPlan) -> list[Device]:
     """Return a named device, or the sensor that is called so and after what it measures: "phone" → "phone battery"."""
+    devices: list[Device] = []
     try:
         devices = meant(every, target, KINDS, plan)
+        refusal = None
     except NotMeant as unclear:
-        called = f"{target.device} {measure}"
-        try:
-            return meant(every, replace(target, device=called), ("sensor",), plan)
-        except NotMeant:
-            raise ToolFailed("not_found" if unclear.unknown else "invalid", str(unclear)) from unclear
+        refusal = unclear
     if measure_answer(devices, measure) is None:
-        called = f"{target.device} {measure}"
         try:
-            return meant(every, replace(target, device=called), ("sensor",), plan)
+            return meant(every, replace(target, device=f"{target.device} {measure}"), ("sensor",), plan)
         except NotMeant:
-            return devices
+            if refusal:
+                raise ToolFailed(refusal.error, str(refusal)) from refusal
     return devices

@@ -5,38 +5,16 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import replace
-from typing import Any, TypeVar
+from typing import Any
 
 from tools_server.hubs.deeds import home_of
 from tools_server.hubs.device_rules import permit, permit_music
-from tools_server.hubs.devices import NAMED, Device, DeviceTarget, Kind, NotMeant, State, in_place, meant, placed, plain
+from tools_server.hubs.devices import Device, DeviceTarget, Kind, State, in_place, meant, placed, plain
 from tools_server.hubs.home import Home
 from tools_server.sdk.toolkit import Call, ToolFailed
 from tools_server.values.language import text as _
 
-T = TypeVar("T")
 _ALIKE = ("blind", "shutter", "shade")  # which most people call by one name
-
-
-def understood(find: Callable[[], T]) -> T:
-    """Return what a search gives. Raises `ToolFailed` with the sentence of one that gives nothing, or too much."""
-    try:
-        return find()
-    except NotMeant as unclear:
-        if unclear.unknown:
-            raise ToolFailed("not_found", str(unclear), code="not_found") from unclear
-        raise ToolFailed("invalid", str(unclear), code="which", **_several(unclear.among)) from unclear
-
-
-def _several(devices: Sequence[Device]) -> dict[str, Any]:
-    """Return what an answer may choose from, as JSON: what was named in the question, and whether there is more.
-
-    Nothing of how they are: the rules were not asked yet.
-    """
-    if not devices:
-        return {}
-    rows = [{"id": one.id, "name": one.name, "room": one.room} for one in devices[:NAMED]]
-    return {"devices": rows, "more": len(devices) > NAMED}
 
 
 def chosen(
@@ -48,7 +26,7 @@ def chosen(
         raise ToolFailed("not_found", _("No devices are set up in this house."))
     if target.device and target.everything:
         raise ToolFailed("invalid", _("Say one device, or all of a kind, not both."))
-    devices = understood(lambda: meant(filter(among, home.devices()), target, kinds, home.plan()))
+    devices = meant(filter(among, home.devices()), target, kinds, home.plan())
     for device in devices:
         permit(call, device)
     return devices
@@ -58,7 +36,7 @@ def listed(home: Home, target: DeviceTarget) -> tuple[DeviceTarget, list[Device]
     """Return the devices of a place and kind, maybe none, and the place by its own name. Raises `ToolFailed`."""
     every = home.devices()
     if target.room or target.floor:
-        target = understood(lambda: placed(every, target, home.plan()))
+        target = placed(every, target, home.plan())
         every = in_place(every, target)
     fitting = [one for one in every if target.kind in ("", one.kind) and target.shape in ("", one.shape)]
     return target, fitting

@@ -113,7 +113,7 @@ class DeviceQuestion:
 
 def answer(devices: Sequence[Device], question: DeviceQuestion) -> str:
     """Return the answer as a sentence. `devices` is not empty."""
-    value = plain(question.value).replace(" ", "_") or _usual(devices[0])
+    value = plain(question.value).replace(" ", "_") or _USUAL.get(devices[0].kind, "on")
     question = replace(question, value=value)
     if question.quantity == "where":
         return " ".join(f"{capital(_where(device))}." for device in devices[:NAMED])
@@ -178,10 +178,6 @@ def _places(devices: Sequence[Device]) -> list[str]:
     """Return where people are, by name, other than at home and away."""
     now = {str(device.state.get("place") or "") for device in devices if device.kind == "person"}
     return sorted(now - {"", "home", "away"})
-
-
-def _usual(device: Device) -> str:
-    return _USUAL.get(device.kind, "on")
 
 
 def _yes(sentence: str) -> str:
@@ -290,12 +286,8 @@ def _where(device: Device) -> str:
     if device.kind == "person":
         return place_clause(the(device), device)
     if device.room:
-        return _("{device} is in the {room}").format(device=_bare(device), room=placed(device.room))
+        return _("{device} is in the {room}").format(device=the(replace(device, room="")), room=placed(device.room))
     return _("I don't know where {device} is").format(device=the(device))
-
-
-def _bare(device: Device) -> SpokenName:
-    return the(replace(device, room=""))
 
 
 # ── how much ───────────────────────────────────────────────────────────────────────────────────────

@@ -52,13 +52,9 @@ class Definition:
 def pinned(values: Mapping[str, Any]) -> str:
     """Return the SHA-256 of what a server says of a tool. Raises `Unfit` for what cannot be written as JSON."""
     try:
-        return digest(_core(values))
+        return digest({key: values.get(key) for key in ("name", "title", "description", "inputSchema", "annotations")})
     except (ValueError, TypeError, RecursionError) as broken:
         raise Unfit("its definition is no JSON") from broken
-
-
-def _core(values: Mapping[str, Any]) -> dict[str, Any]:
-    return {key: values.get(key) for key in ("name", "title", "description", "inputSchema", "annotations")}
 
 
 def definition(values: Mapping[str, Any]) -> Definition:
@@ -76,16 +72,13 @@ def definition(values: Mapping[str, Any]) -> Definition:
 def clean(text: Any, most: int) -> str:
     """Return text without what people do not see and models do: hidden signs, comments, tags, marks of prompts."""
     shown = str(text)[: most * 20]
-    shown = "".join(c if unicodedata.category(c) not in ("Cc", "Cf", "Cs", "Co", "Cn") else _blank(c) for c in shown)
+    shown = re.sub(r"[\n\r\t]", " ", shown)
+    shown = "".join(c for c in shown if unicodedata.category(c) not in ("Cc", "Cf", "Cs", "Co", "Cn"))
     # Cutting may join what was apart ("<<x>b>"), so until there is nothing left to cut.
     while (cut := _MARKUP.sub(" ", _COMMENT.sub(" ", shown))) != shown:
         shown = cut
     shown = " ".join(shown.split())
     return shown if len(shown) <= most else shown[: most - 1].rstrip() + "…"
-
-
-def _blank(character: str) -> str:
-    return " " if character in "\n\r\t" else ""
 
 
 # ── schemas ────────────────────────────────────────────────────────────────────────────────────────

@@ -92,6 +92,12 @@ def some(names: Iterable[str], most: int = NAMED) -> str:
     return series(named, "and")
 
 
+def clauses(texts: Sequence[str], more: int = 0) -> str:
+    """Return "a; b; and 7 more", for parts that hold commas of their own."""
+    *others, last = [*texts, _("{count} more").format(count=more)] if more else texts
+    return "; ".join([*others, _("and {told}").format(told=last)]) if others else last
+
+
 def size(bytes_: int) -> str:
     """Return a number of bytes in words."""
     for unit, name in (
@@ -101,7 +107,7 @@ def size(bytes_: int) -> str:
     ):
         if bytes_ >= unit:
             return _(name).format(size=digits(bytes_ / unit))
-    return plural("{count} byte", "{count} bytes", bytes_).format(count=bytes_)
+    return plural("{count} byte", "{count} bytes", bytes_)
 
 
 def aloud(text: str, most: int = ALOUD_CHARACTERS) -> str:

@@ -13,8 +13,9 @@ from wall.roles import NOBODY
 MOST_OF_ONE = 40  # of the hundred that a house has: nobody alone, and no model in somebody's name, uses them up
 MOST_OF_GUESTS = 10  # all together: nobody who is passing through does
 
-# Translators: what somebody has too many of, in the three sentences below.
+# Translators: what there are too many of, in the three sentences below.
 TIMERS, ALARMS, DEEDS = noted("timers"), noted("alarms"), noted("things to do later")
+REMINDERS = noted("reminders")
 
 
 class Owned(Protocol):
@@ -54,6 +55,13 @@ def refuse_more(call: Call, rows: Sequence[Owned], kind: str) -> None:
         count, most = sum(_is_of(call, row) for row in rows), MOST_OF_ONE
         words = _("You already have {count} {things}. Cancel some of them first.")
     if count >= most:
+        raise ToolFailed("failed", words.format(count=most, things=_(kind)))
+
+
+def refuse_over(most: int, count: int, kind: str) -> None:
+    """Raise `ToolFailed` when the house would have more of a kind than it may."""
+    if count > most:
+        words = _("There are already {count} {things}. Cancel some of them first.")
         raise ToolFailed("failed", words.format(count=most, things=_(kind)))
 
 

@@ -187,9 +187,7 @@ def _saying(reminder: Reminder, now: float, zone: tzinfo | None) -> dict[str, An
         recurrence = reminder.recurrence
         more = recurrence.passed(reminder.due_at, now, zone) if recurrence else 0
         text += (
-            _(", and {count} since.").format(
-                count=plural("{count} more time", "{count} more times", more).format(count=more)
-            )
+            _(", and {count} since.").format(count=plural("{count} more time", "{count} more times", more))
             if more
             else "."
         )

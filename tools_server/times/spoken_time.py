@@ -63,18 +63,11 @@ def ago_words(at: datetime, now: datetime) -> str:
     return _("{time} on {day}").format(time=clock(at), day=named)
 
 
-def rule_words(rule: RecurrenceRule, start: datetime, now: datetime, usual: datetime | None = None) -> str:
-    """Return "every weekday at 7 AM". `usual` is where it would start if nothing were said; another start is said."""
+def rule_words(rule: RecurrenceRule, start: datetime, now: datetime) -> str:
+    """Return "every weekday at 7 AM"."""
     words = _how_often(rule)
     if not rule.passing:
         words = _("{often} at {times}").format(often=words, times=_times(rule, start))
-    if usual is not None and start != usual:
-        day = day_words(start.date(), now.date())
-        words += (
-            _(", starting {day} at {time}").format(day=day, time=clock(start))
-            if rule.passing
-            else _(", starting {day}").format(day=day)
-        )
     if rule.count:
         words += _(", {count} times").format(count=rule.count)
     if rule.until:

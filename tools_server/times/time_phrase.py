@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from datetime import date
 from typing import Literal
 
+from tools_server.sdk.toolkit import ToolFailed
 from tools_server.times.days import Day, MonthDay, On, Weekday
 from tools_server.times.recurrence import Frequency
 from tools_server.times.when_words import Length
@@ -14,8 +15,11 @@ from tools_server.values.language import text as _
 Half = Literal["", "am", "pm", "24"]  # "24": the hour is of a whole day
 
 
-class NotUnderstood(ValueError):
+class NotUnderstood(ToolFailed):
     """The words are no time that is known here; `str()` is a sentence that says which, or what is missing."""
+
+    def __init__(self, sentence: str) -> None:
+        super().__init__("invalid", sentence)
 
 
 @dataclass(slots=True)

@@ -68,11 +68,6 @@ def plain_room(room: str) -> str:
     return " ".join(words[1:] if len(words) > 1 and words[0].casefold() == "the" else words)
 
 
-def duration(seconds: float) -> str:
-    """Return "9 minutes and 54 seconds"."""
-    return length(seconds)
-
-
 def adjective(seconds: float) -> str:
     """Return "1 hour 30 minute", as in "your 1 hour 30 minute timer"."""
     return in_context("between parts of a name", " ").join(_adjective(count, unit) for count, unit in parts_of(seconds))
@@ -132,7 +127,7 @@ def which(timers: Sequence[Timer], among: Sequence[Timer], now: float) -> str:
     times = Counter(called[timer.id] for timer in timers)
     named = [
         _("the {called}").format(called=called[timer.id])
-        + (_(" with {duration} left").format(duration=duration(timer.left(now))) if times[called[timer.id]] > 1 else "")
+        + (_(" with {duration} left").format(duration=length(timer.left(now))) if times[called[timer.id]] > 1 else "")
         for timer in timers[:NAMED]
     ]
     if more := len(timers) - NAMED:
@@ -145,8 +140,8 @@ def sentence(timer: Timer, label: str, now: float) -> str:
     if timer.ended(now):
         return ended_sentence(timer, label, now)
     if timer.paused:
-        return _("Your {label} is paused with {duration} left.").format(label=label, duration=duration(timer.left(now)))
-    return _("Your {label} has {duration} left.").format(label=label, duration=duration(timer.left(now)))
+        return _("Your {label} is paused with {duration} left.").format(label=label, duration=length(timer.left(now)))
+    return _("Your {label} has {duration} left.").format(label=label, duration=length(timer.left(now)))
 
 
 def ended_sentence(timer: Timer, label: str, now: float) -> str:

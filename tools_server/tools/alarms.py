@@ -8,7 +8,6 @@ ring any more: it is told, once.
 from __future__ import annotations
 
 import secrets
-import sqlite3
 from dataclasses import asdict, replace
 from datetime import date, datetime, tzinfo
 from typing import Annotated
@@ -18,7 +17,7 @@ from pydantic import Field
 from tools_server.sdk import rows
 from tools_server.sdk.state import StoredReceipt
 from tools_server.sdk.toolkit import Call, Result, ToolFailed, house_look, tool
-from tools_server.sdk.wording import NAMED, capital, one_line, plain
+from tools_server.sdk.wording import NAMED, capital, clauses, one_line, plain
 from tools_server.times.alarm import (
     Alarm,
     after_ring,
@@ -33,14 +32,14 @@ from tools_server.times.alarm import (
 )
 from tools_server.times.moving import moved, moved_rule
 from tools_server.times.ownership import ALARMS as ALARMS_OF
-from tools_server.times.ownership import changeable, refuse_more, role_of
+from tools_server.times.ownership import changeable, refuse_more, refuse_over, role_of
 from tools_server.times.recurrence import local, moment, read
 from tools_server.times.spoken_time import day_words, moment_words
 from tools_server.times.time_phrase import ClockTime
 from tools_server.times.timer_snooze import snooze_timers
 from tools_server.times.when import WAKING, NotUnderstood, When, understand, understand_day
 from tools_server.times.when_grammar import read_words
-from tools_server.values.language import plural, series, spoken_later
+from tools_server.values.language import counted, plural, series, spoken_later
 from tools_server.values.language import text as _
 from tools_server.values.shapes import COMING, DUE, IDS
 
@@ -111,11 +110,7 @@ async def set_alarm(
                 _("{subject} is already set for {words}.").format(subject=subject, words=words),
                 {"alarm": shown(other, now, call.zone)},
             )
-    if len(every) >= MOST_ALARMS:
-        raise ToolFailed(
-            "failed",
-            _("There are already {most_alarms} alarms. Cancel some of them first.").format(most_alarms=MOST_ALARMS),
-        )
+    refuse_over(MOST_ALARMS, len(every) + 1, ALARMS_OF)
     refuse_more(call, every, ALARMS_OF)
     if alarm.rule and not alarm.rule.startswith("FREQ=DAILY"):
         words += _(", starting {day_words}").format(
@@ -131,18 +126,9 @@ async def list_alarms(call: Call) -> Result:
     data = {"alarms": [shown(alarm, now, call.zone) for alarm in every]}
     if not every:
         return Result(_("There are no alarms."), data)
-    messages = [listed(alarm, now, call.zone) for alarm in every[:NAMED]]
-    if len(every) > NAMED:
-        messages.append(_("{count} more").format(count=len(every) - NAMED))
-    messages = (
-        messages if len(messages) == 1 else [*messages[:-1], _("and {told}").format(told=messages[-1])]
-    )  # they hold commas of their own
-    return Result(
-        plural("There is {count} alarm: {alarms}.", "There are {count} alarms: {alarms}.", len(every)).format(
-            count=len(every), alarms="; ".join(messages)
-        ),
-        data,
-    )
+    words = clauses([listed(alarm, now, call.zone) for alarm in every[:NAMED]], len(every[NAMED:]))
+    text = plural("There is {count} alarm: {alarms}.", "There are {count} alarms: {alarms}.", len(every), alarms=words)
+    return Result(text, data)
 
 
 @tool("alarms.stop", data=ALARMS, risk="change", idempotent=True, limit_seconds=10)
@@ -163,9 +149,7 @@ async def snooze(
 ) -> Result:
     """Let the alarm that is ringing, or else the timer that has just rung here, ring again in some minutes."""
     ringing = _ringing(call, name)
-    sentence = _("Snoozed for {count}.").format(
-        count=plural("{count} minute", "{count} minutes", minutes).format(count=minutes)
-    )
+    sentence = _("Snoozed for {count}.").format(count=counted(minutes, "minute"))
     if not ringing:
         with call.state.transaction():
             if name or not snooze_timers(call, minutes * 60):
@@ -252,10 +236,7 @@ async def change(
     """Move an alarm to another time or day; one that rings again and again goes on doing so."""
     alarm = _one(call, _narrow(call, name, time, _day(call, day)))
     before = local(alarm.at, call.zone)
-    try:
-        meant = moved(when, before, call.now(), call.zone, WAKING)
-    except NotUnderstood as unclear:
-        raise ToolFailed("invalid", str(unclear)) from unclear
+    meant = moved(when, before, call.now(), call.zone, WAKING)
     if meant.at is None:
         raise ToolFailed("invalid", _("An alarm needs a time, such as tomorrow at 7 AM."))
     rule = meant.rule or (moved_rule(read(alarm.rule), before, meant.at) if alarm.rule else None)
@@ -287,9 +268,7 @@ async def due(call: Call) -> Result:
         "now": now,
     }
     return Result(
-        _("{count} to ring.").format(
-            count=plural("{count} alarm", "{count} alarms", len(ready)).format(count=len(ready))
-        ),
+        _("{count} to ring.").format(count=plural("{count} alarm", "{count} alarms", len(ready))),
         data,
     )
 
@@ -303,7 +282,7 @@ async def announced(
     rung = [alarm for alarm in _all(call) if alarm.id in ids and alarm.due_at is not None and alarm.due_at <= now]
     if not rung:
         return Result(_("None of them was ringing."), {"ids": []})
-    text = _("{count} rang.").format(count=plural("{count} alarm", "{count} alarms", len(rung)).format(count=len(rung)))
+    text = _("{count} rang.").format(count=plural("{count} alarm", "{count} alarms", len(rung)))
     with call.state.transaction():
         for alarm in rung:
             if after := after_ring(alarm, now, call.zone):
@@ -324,10 +303,7 @@ async def undo(call: Call, stored_receipt: StoredReceipt) -> Result:
 
 
 def _understood(call: Call, when: str) -> When:
-    try:
-        understood = understand(when, call.now(), call.zone, WAKING)
-    except NotUnderstood as unclear:
-        raise ToolFailed("invalid", str(unclear)) from unclear
+    understood = understand(when, call.now(), call.zone, WAKING)
     if understood.at is None:
         raise ToolFailed(
             "invalid", _("An alarm needs a time, such as tomorrow at 7 AM. A reminder can wait for a voice.")
@@ -370,11 +346,8 @@ def _day(call: Call, words: str) -> date | None:
     """Return the day that is meant; None when none was said. Raises `ToolFailed`."""
     if not words.strip():
         return None
-    try:
-        day, clocked = understand_day(words, call.now(), call.zone)
-        part = read_words(words, call.local().date()).part
-    except NotUnderstood as unclear:
-        raise ToolFailed("invalid", str(unclear)) from unclear
+    day, clocked = understand_day(words, call.now(), call.zone)
+    part = read_words(words, call.local().date()).part
     if clocked or part:  # the evening's would go with "tomorrow morning"
         raise ToolFailed("invalid", _("Say the day alone, and the alarm's time beside it."))
     if (day - call.local().date()).days > FARTHEST_DAYS:
@@ -467,10 +440,7 @@ def _one(call: Call, matching_alarms: list[Alarm]) -> Alarm:
 
 
 def _clock(call: Call, time: str) -> ClockTime:
-    try:
-        clocks = read_words(time, local(call.now(), call.zone).date()).clocks
-    except NotUnderstood as unclear:
-        raise ToolFailed("invalid", str(unclear)) from unclear
+    clocks = read_words(time, local(call.now(), call.zone).date()).clocks
     if len(clocks) != 1:
         raise ToolFailed("invalid", _("At what time does it ring? Say, for example, 7 AM."))
     return clocks[0]
@@ -489,12 +459,8 @@ def _rings_at(alarm: Alarm, clock: ClockTime, zone: tzinfo | None) -> bool:
 
 def _all(call: Call) -> list[Alarm]:
     """Return every alarm, the next one first and those that are off last."""
-    alarms = (_alarm(row) for row in call.state.rows("SELECT * FROM alarms"))
+    alarms = (Alarm(**dict(row)) for row in call.state.rows("SELECT * FROM alarms"))
     return sorted(alarms, key=lambda alarm: (alarm.off, alarm.due_at or alarm.at, alarm.id))
-
-
-def _alarm(row: sqlite3.Row) -> Alarm:
-    return Alarm(**dict(row))
 
 
 def _changed(call: Call, before: list[Alarm], after: list[Alarm | None], text: str) -> Result:

@@ -117,7 +117,7 @@ async def list_events(
         if more := len(occurrences) - TOLD:
             parts += [_("{more} more").format(more=more)] if more > 0 else []
         text = _("You have {count} {name}: {series}.").format(
-            count=plural("{count} event", "{count} events", len(occurrences)).format(count=len(occurrences)),
+            count=plural("{count} event", "{count} events", len(occurrences)),
             name=name,
             series=series(parts, "and"),
         )

@@ -187,17 +187,11 @@ async def holidays(
 
 def _day(call: Call, when: str) -> tuple[Date, bool]:
     """Return the day that is meant, and whether a time was said with it."""
-    try:
-        return understand_day(when, call.now(), call.zone)
-    except NotUnderstood as unclear:
-        raise ToolFailed("invalid", str(unclear)) from unclear
+    return understand_day(when, call.now(), call.zone)
 
 
 def _instant(call: Call, when: str) -> float:
-    try:
-        understood = understand(when, call.now(), call.zone)
-    except NotUnderstood as unclear:
-        raise ToolFailed("invalid", str(unclear)) from unclear
+    understood = understand(when, call.now(), call.zone)
     if understood.at is None or understood.rule:
         raise ToolFailed("invalid", _("Name one time, such as tomorrow at 5 PM."))
     return to_seconds(understood.at, call.zone)

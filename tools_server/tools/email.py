@@ -36,7 +36,7 @@ from tools_server.post.mail_text import plain
 from tools_server.sdk.toolkit import Call, Result, ToolFailed, tool
 from tools_server.times.recurrence import local
 from tools_server.times.spoken_time import day_words, moment_words
-from tools_server.times.when import NotUnderstood, understand_day
+from tools_server.times.when import understand_day
 from tools_server.values.language import series
 from tools_server.values.language import text as _
 
@@ -241,10 +241,7 @@ def since_day(words: str, now: float, zone: tzinfo | None) -> date:
         return date.fromisoformat(named)
     except ValueError:
         pass  # then it is in words, or nothing
-    try:
-        day = understand_day(named, now, zone)[0]
-    except NotUnderstood as unclear:
-        raise ToolFailed("invalid", str(unclear)) from None
+    day = understand_day(named, now, zone)[0]
     if 0 < (day - today).days < 7:
         day -= timedelta(days=7)
     if day > today:

@@ -101,7 +101,8 @@ async def remember(
         )
     heading = call.actor.person if sheet.file != HOUSEHOLD else "Household"
     written = _with_line(sheet.text or f"# {one_line(heading)}\n\n", sheet.facts, fact)
-    alike = [one_fact.text for one_fact in known if plain(one_fact.text) in _alike(fact, known)]
+    near = get_close_matches(plain(fact), [plain(one_fact.text) for one_fact in known], n=3, cutoff=ALIKE)
+    alike = [one_fact.text for one_fact in known if plain(one_fact.text) in near]
     also = _(" I also know: {series}.").format(series=series([spoken(item) for item in alike], "and")) if alike else ""
     data = {"fact": fact, "household": sheet.file == HOUSEHOLD, "alike": alike}
     changed = _("I'll remember: {fact}.").format(fact=fact)
@@ -128,8 +129,9 @@ async def list_facts(
     else:
         more = [_("{count} more").format(count=len(facts) - TOLD)] if len(facts) > TOLD else []
         message = series([*(fact.text for fact in facts[:TOLD]), *more], "and")
-        form = plural("I was told {count} thing: {facts}.", "I was told {count} things: {facts}.", len(facts))
-        text = form.format(count=len(facts), facts=message)
+        text = plural(
+            "I was told {count} thing: {facts}.", "I was told {count} things: {facts}.", len(facts), facts=message
+        )
     return Result(text, {"facts": [{"text": fact.text, "own": fact.personal} for fact in facts]})
 
 
@@ -211,10 +213,6 @@ def _cleaned(text: str) -> str:
     words = re.sub(r"^that\s+", "", one_line(text), flags=re.IGNORECASE)
     words = words.rstrip(".! ")
     return capital(main_clause(words) if current() == "de" else words)
-
-
-def _alike(fact: str, known: Sequence[FactLine]) -> list[str]:
-    return get_close_matches(plain(fact), [plain(one_fact.text) for one_fact in known], n=3, cutoff=ALIKE)
 
 
 def _about(call: Call, known: Sequence[FactLine], about: str) -> list[FactLine]:

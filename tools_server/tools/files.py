@@ -56,7 +56,7 @@ async def list_files(
         names = [*call.agent.roots]
         return Result(
             _("You have {count}: {series}.").format(
-                count=plural("{count} folder", "{count} folders", len(names)).format(count=len(names)),
+                count=plural("{count} folder", "{count} folders", len(names)),
                 series=series(names, "and"),
             ),
             {"folders": names, "files": []},
@@ -144,9 +144,7 @@ async def search(
     else:
         names = dict.fromkeys(one_line(match["file"].rsplit("/", 1)[-1]) for match in rows)
         text = _("Found in {count}: {some}.").format(
-            count=plural("{count} file", "{count} files", len({match["file"] for match in rows})).format(
-                count=len({match["file"] for match in rows})
-            ),
+            count=plural("{count} file", "{count} files", len({match["file"] for match in rows})),
             some=some(names),
         )
     if not whole:
@@ -197,7 +195,7 @@ async def append(call: Call, path: Path, text: Annotated[str, Field(min_length=1
 
 async def _write_question(call: Call, path: str, text: str) -> str:
     place = _place(call, path)
-    words = plural("{count} word", "{count} words", len(text.split())).format(count=len(text.split()))
+    words = plural("{count} word", "{count} words", len(text.split()))
     if call.tainted:  # they may be a stranger's, and be told as the household's own later: nobody agrees to a number
         words += f" (“{text.strip()}”)"
     try:

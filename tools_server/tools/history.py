@@ -14,7 +14,7 @@ from tools_server.sdk.state import StoredReceipt
 from tools_server.sdk.toolkit import Call, Result, ToolFailed, ToolSpec, Undo, tool
 from tools_server.sdk.wording import capital
 from tools_server.times.spoken_time import moment_words
-from tools_server.values.language import plural
+from tools_server.values.language import counted
 from tools_server.values.language import text as _
 from wall.roles import NOBODY, may
 
@@ -38,7 +38,8 @@ async def last(
     stored_receipts = list(islice(seen, count))
     if not stored_receipts:
         return Result(_("I haven't changed anything for you."), {"changes": []})
-    messages = [f"{_ago(call, receipt)}: {receipt.changed}{_fate(receipt)}" for receipt in stored_receipts]
+    undone = _(" That is taken back since.")
+    messages = [f"{_ago(call, one)}: {one.changed}{undone if one.undone_by else ''}" for one in stored_receipts]
     return Result(" ".join(messages), {"changes": [_shown(call, receipt) for receipt in stored_receipts]})
 
 
@@ -185,14 +186,8 @@ def _ago(call: Call, stored_receipt: StoredReceipt) -> str:
     if seconds < 60:
         return _("Just now")
     if seconds < 3_600:
-        return _("{count} ago").format(
-            count=plural("{count} minute", "{count} minutes", int(seconds // 60)).format(count=int(seconds // 60))
-        )
+        return _("{count} ago").format(count=counted(int(seconds // 60), "minute"))
     return capital(moment_words(call.local(stored_receipt.at), call.local()))
-
-
-def _fate(stored_receipt: StoredReceipt) -> str:
-    return _(" That is taken back since.") if stored_receipt.undone_by else ""
 
 
 def _shown(call: Call, stored_receipt: StoredReceipt) -> dict[str, Any]:

@@ -31,7 +31,7 @@ from tools_server.sdk.wording import chosen as chosen_by_words
 from tools_server.times.ownership import DEEDS, changeable_by, refuse_more
 from tools_server.times.recurrence import moment
 from tools_server.times.spoken_time import moment_words
-from tools_server.times.when import NotUnderstood, understand
+from tools_server.times.when import understand
 from tools_server.values.language import length, series, speaking, spoken_later
 from tools_server.values.language import text as _
 from tools_server.values.policy import CallActor
@@ -296,10 +296,7 @@ def _time(call: Call, seconds: int, when: str) -> float:
         return call.now() + seconds
     if not when.strip():
         raise ToolFailed("invalid", _("When should I do that?"))
-    try:
-        meaning = understand(when, call.now(), call.zone)
-    except NotUnderstood as unclear:
-        raise ToolFailed("invalid", str(unclear)) from unclear
+    meaning = understand(when, call.now(), call.zone)
     if meaning.rule:
         raise ToolFailed("invalid", _("I can do that once, such as at ten, but not again and again."))
     if meaning.at is None:

@@ -105,8 +105,12 @@ async def add(call: Call, items: Items, list: Name = SHOPPING) -> Result:
         texts.append(capital(_("Changed {some}.").format(some=some(altered))))
     if had:
         texts.append(
-            plural("{items} is already on {list}.", "{items} are already on {list}.", len(had)).format(
-                items=capital(some(had)), list=_the(sheet)
+            plural(
+                "{items} is already on {list}.",
+                "{items} are already on {list}.",
+                len(had),
+                items=capital(some(had)),
+                list=_the(sheet),
             )
         )
     return _written(call, sheet, text, " ".join(texts), {"added": added, "already": had})
@@ -128,8 +132,12 @@ async def read(
     left = [item.text for item in sheet.items if not item.checked]
     if left:
         text = plural(
-            "There is {count} thing on {list}: {items}.", "There are {count} things on {list}: {items}.", len(left)
-        ).format(count=len(left), list=_the(sheet), items=some(left, READ_OUT))
+            "There is {count} thing on {list}: {items}.",
+            "There are {count} things on {list}: {items}.",
+            len(left),
+            list=_the(sheet),
+            items=some(left, READ_OUT),
+        )
     elif sheet.items:
         text = _("Everything on {the} is ticked off.").format(the=_the(sheet))
     else:
@@ -157,8 +165,8 @@ async def check(call: Call, items: Items, list: Name = SHOPPING) -> Result:
     sentence = (
         capital(_("Ticked off {items}.").format(items=some(ticked, READ_OUT)))
         if ticked
-        else plural("{items} was already ticked off.", "{items} were already ticked off.", len(had)).format(
-            items=capital(some(had))
+        else plural(
+            "{items} was already ticked off.", "{items} were already ticked off.", len(had), items=capital(some(had))
         )
     )
     return _written(call, sheet, text, sentence, {"checked": ticked, "already": had})
@@ -188,7 +196,7 @@ async def _clear_question(call: Call, list: str, checked_only: bool) -> str:
         return _("Take {text}{ticked} off {the}?").format(text=spoken(gone[0].text), ticked=ticked, the=_the(sheet))
     which = _(" ticked off") if checked_only else ""
     return _("Take the {count}{which} off {the}: {some}?").format(
-        count=plural("{count} thing", "{count} things", len(gone)).format(count=len(gone)),
+        count=plural("{count} thing", "{count} things", len(gone)),
         which=which,
         the=_the(sheet),
         some=some(item.text for item in gone),
@@ -212,7 +220,7 @@ async def clear(
     sheet = _found(call, list)
     gone = _to_clear(sheet, checked_only)
     text = _("Took {count} off {the}.").format(
-        count=plural("{count} thing", "{count} things", len(gone)).format(count=len(gone)), the=_the(sheet)
+        count=plural("{count} thing", "{count} things", len(gone)), the=_the(sheet)
     )
     return _written(call, sheet, _without(sheet.text, gone), text, {"removed": [item.text for item in gone]})
 
@@ -230,12 +238,12 @@ async def names(call: Call) -> Result:
     messages = [
         _("{name} with {count}").format(
             name=in_context("name of a list", "shopping") if sheet.name == SHOPPING else noun(sheet.name),
-            count=plural("{count} thing", "{count} things", _left(sheet)).format(count=_left(sheet)),
+            count=plural("{count} thing", "{count} things", _left(sheet)),
         )
         for sheet in sheets
     ]
-    text = plural("There is {count} list: {lists}.", "There are {count} lists: {lists}.", len(sheets)).format(
-        count=len(sheets), lists=series(messages)
+    text = plural(
+        "There is {count} list: {lists}.", "There are {count} lists: {lists}.", len(sheets), lists=series(messages)
     )
     data = {"lists": [{"name": sheet.name, "left": _left(sheet)} for sheet in sheets], "problems": problems}
     return Result(text + told_problems(problems), data)

@@ -114,7 +114,8 @@ async def heard(call: Call, message: MessageID = "") -> Result:
     row = _one(call, message)
     if row["heard_at"] is not None or _is_from(call, row):
         return Result(_("That message was heard."), {"message": _shown(call, row)})
-    if not _is_to(call, row) and not (_is_for_all(row) and may(role_of(call), "household")):
+    for_all = not row["person"] and not row["room"]
+    if not _is_to(call, row) and not (for_all and may(role_of(call), "household")):
         return Result(_("It still waits for those whom it is for."), {"message": _shown(call, row)})
     after: dict[str, Any] = {**row, "heard_at": call.now()}
     sentence = _("Message heard.")
@@ -205,10 +206,6 @@ def _may_clear(call: Call, row: Mapping[str, Any]) -> bool:
 def _person(call: Call) -> str:
     """Return who asks. In a room that is a voice's word alone, and what is for one person is not told to that."""
     return "" if role_of(call) == ROOM else call.actor.person
-
-
-def _is_for_all(row: Mapping[str, Any]) -> bool:
-    return not row["person"] and not row["room"]
 
 
 def _is_to(call: Call, row: Mapping[str, Any]) -> bool:

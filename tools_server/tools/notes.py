@@ -170,7 +170,7 @@ async def search(
         )
     else:
         text = _("{count} hold that: {some}.").format(
-            count=plural("{count} note", "{count} notes", len(matches)).format(count=len(matches)),
+            count=plural("{count} note", "{count} notes", len(matches)),
             some=some(match.paper.title for match in matches),
         )
     rows = [{**_shown(match.paper), "snippet": match.snippet} for match in matches[:FOUND]]
@@ -185,7 +185,7 @@ async def list_notes(call: Call) -> Result:
     notes.sort(key=lambda note: note.stamp.modified_ns, reverse=True)
     text = (
         _("You have {count}: {some}.").format(
-            count=plural("{count} note", "{count} notes", len(notes)).format(count=len(notes)),
+            count=plural("{count} note", "{count} notes", len(notes)),
             some=some(note.title for note in notes),
         )
         if notes
@@ -199,7 +199,7 @@ async def _remove_question(call: Call, title: str) -> str:
     note = _found(call, title, guess=False)
     return _("Remove the note {title}, with {count}, for good?").format(
         title=spoken(note.title),
-        count=plural("{count} word", "{count} words", len(note.body.split())).format(count=len(note.body.split())),
+        count=plural("{count} word", "{count} words", len(note.body.split())),
     )
 
 

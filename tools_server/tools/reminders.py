@@ -8,7 +8,6 @@ everywhere; then it stays in the list as unanswered. What a recurring one missed
 from __future__ import annotations
 
 import secrets
-import sqlite3
 from dataclasses import asdict, replace
 from datetime import tzinfo
 from typing import Annotated, Any
@@ -18,8 +17,9 @@ from pydantic import Field
 from tools_server.sdk import rows
 from tools_server.sdk.state import StoredReceipt
 from tools_server.sdk.toolkit import Call, Result, ToolFailed, house_look, tool
-from tools_server.sdk.wording import NAMED, one_line, spoken
+from tools_server.sdk.wording import NAMED, clauses, one_line, spoken
 from tools_server.times.moving import moved, moved_rule
+from tools_server.times.ownership import REMINDERS, refuse_over
 from tools_server.times.recurrence import local, moment, read
 from tools_server.times.reminder import (
     EVERYONE,
@@ -35,9 +35,9 @@ from tools_server.times.reminder import (
     told_apart,
 )
 from tools_server.times.spoken_time import moment_words
-from tools_server.times.when import NotUnderstood, When, understand
+from tools_server.times.when import When, understand
 from tools_server.times.when_grammar import read_event
-from tools_server.values.language import plural, spoken_later
+from tools_server.values.language import counted, plural, spoken_later
 from tools_server.values.language import text as _
 from tools_server.values.shapes import DUE, IDS
 
@@ -96,14 +96,8 @@ async def add(
 ) -> Result:
     """Remind somebody of something, once or again and again. Say back what was understood."""
     what = _what(text)
-    if len(_all(call)) >= MOST_REMINDERS:
-        raise ToolFailed(
-            "failed",
-            _("There are already {most_reminders} reminders. Cancel some of them first.").format(
-                most_reminders=MOST_REMINDERS
-            ),
-        )
-    understood = _understood(call, f"{repeat} {when}")
+    refuse_over(MOST_REMINDERS, len(_all(call)) + 1, REMINDERS)
+    understood = understand(f"{repeat} {when}", call.now(), call.zone)
     # What waits for somebody's voice is for that person, unless it was said for whom it is.
     id, (whom, where, device) = f"reminder_{secrets.token_hex(8)}", _addressed(call, person or understood.heard, room)
     reminder = Reminder(
@@ -122,24 +116,16 @@ async def list_reminders(call: Call, person: Person = "") -> Result:
         reminders = [reminder for reminder in reminders if same(reminder.person, wanted)]
     data = {"reminders": [shown(reminder, call.now(), call.zone) for reminder in reminders]}
     if not reminders:
-        return Result(
-            (_("There are no reminders for {person}.") if wanted else _("There are no reminders.")).format(
-                person=wanted
-            ),
-            data,
-        )
-    messages = [listed(reminder, *_seen_by(call)) for reminder in reminders[:NAMED]]
-    if len(reminders) > NAMED:
-        messages.append(_("{count} more").format(count=len(reminders) - NAMED))
-    messages = (
-        messages if len(messages) == 1 else [*messages[:-1], _("and {told}").format(told=messages[-1])]
-    )  # they hold commas of their own
-    return Result(
-        plural(
-            "There is {count} reminder: {reminders}.", "There are {count} reminders: {reminders}.", len(reminders)
-        ).format(count=len(reminders), reminders="; ".join(messages)),
-        data,
+        form = _("There are no reminders for {person}.") if wanted else _("There are no reminders.")
+        return Result(form.format(person=wanted), data)
+    words = clauses([listed(reminder, *_seen_by(call)) for reminder in reminders[:NAMED]], len(reminders[NAMED:]))
+    text = plural(
+        "There is {count} reminder: {reminders}.",
+        "There are {count} reminders: {reminders}.",
+        len(reminders),
+        reminders=words,
     )
+    return Result(text, data)
 
 
 @tool("reminders.change", data={"reminder": REMINDER}, risk="change", limit_seconds=10)
@@ -175,7 +161,7 @@ async def snooze(call: Call, minutes: Minutes = 10, about: About = "") -> Result
     reminder = _found(call, about, prefers_aloud=True)
     later = replace(reminder, due_at=call.now() + minutes * 60, heard="", said=0, at=reminder.at or call.now())
     text = _("I'll say it again in {count}: {text}.").format(
-        count=plural("{count} minute", "{count} minutes", minutes).format(count=minutes), text=spoken(reminder.text)
+        count=counted(minutes, "minute"), text=spoken(reminder.text)
     )
     return _changed(call, reminder, later, text)
 
@@ -213,9 +199,7 @@ async def due(call: Call) -> Result:
         "waiting_for": sorted({reminder.heard for reminder in every if reminder.heard}),
     }
     return Result(
-        _("{count} to be said.").format(
-            count=plural("{count} reminder", "{count} reminders", len(ready)).format(count=len(ready))
-        ),
+        _("{count} to be said.").format(count=plural("{count} reminder", "{count} reminders", len(ready))),
         data,
     )
 
@@ -230,9 +214,7 @@ async def announced(call: Call, ids: Ids) -> Result:
     reminders = [r for r in _all(call) if r.id in ids and r.due_at is not None and r.due_at <= now]
     if not reminders:
         return Result(_("None of them was to be said."), {"ids": []})
-    text = _("{count} said.").format(
-        count=plural("{count} reminder", "{count} reminders", len(reminders)).format(count=len(reminders))
-    )
+    text = _("{count} said.").format(count=plural("{count} reminder", "{count} reminders", len(reminders)))
     with call.state.transaction():
         for reminder in reminders:
             _write(call, reminder, after_saying(reminder, now, call.zone))
@@ -259,9 +241,7 @@ async def heard(
             _write(call, before, after)
         receipt = call.receipt(_("{one_line} was heard.").format(one_line=one_line(person)), before=None, after=None)
     return Result(
-        _("{count} to be said.").format(
-            count=plural("{count} reminder", "{count} reminders", len(ready)).format(count=len(ready))
-        ),
+        _("{count} to be said.").format(count=plural("{count} reminder", "{count} reminders", len(ready))),
         {"due": [saying(r, call.now(), call.zone) for r in ready]},
         receipt,
     )
@@ -299,22 +279,12 @@ def _addressed(call: Call, person: str, room: str) -> tuple[str, str, str]:
     return whom, call.actor.room, call.actor.device
 
 
-def _understood(call: Call, when: str) -> When:
-    try:
-        return understand(when, call.now(), call.zone)
-    except NotUnderstood as unclear:
-        raise ToolFailed("invalid", str(unclear)) from unclear
-
-
 def _retimed(call: Call, reminder: Reminder, when: str) -> Reminder:
     """Return a reminder at another time: what is not said of it stays, and so does how often. Raises `ToolFailed`."""
     if reminder.at is None or read_event(when):
-        return _timed(call, reminder, _understood(call, when))
+        return _timed(call, reminder, understand(when, call.now(), call.zone))
     before = local(reminder.at, call.zone)
-    try:
-        meant = moved(when, before, call.now(), call.zone)
-    except NotUnderstood as unclear:
-        raise ToolFailed("invalid", str(unclear)) from unclear
+    meant = moved(when, before, call.now(), call.zone)
     if not reminder.rule or meant.rule or meant.at is None:
         return _timed(call, reminder, meant)
     if (rule := moved_rule(read(reminder.rule), before, meant.at)) is None:
@@ -390,12 +360,8 @@ def _visible(call: Call) -> list[Reminder]:
 
 def _all(call: Call) -> list[Reminder]:
     """Return every reminder, the next one first."""
-    reminders = (_reminder(row) for row in call.state.rows("SELECT * FROM reminders"))
+    reminders = (Reminder(**dict(row)) for row in call.state.rows("SELECT * FROM reminders"))
     return sorted(reminders, key=lambda reminder: (reminder.due_at is None, reminder.due_at or reminder.made_at))
-
-
-def _reminder(row: sqlite3.Row) -> Reminder:
-    return Reminder(**dict(row))
 
 
 def _write(call: Call, before: Reminder | None, after: Reminder | None) -> None:

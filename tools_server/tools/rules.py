@@ -64,7 +64,7 @@ async def explain(
         "others_words": _(AFTER_WORDS_OF_OTHERS),
     }
     count = len(call.gate.policy.rules)
-    return Result(plural("There is {count} rule.", "There are {count} rules.", count).format(count=count), data)
+    return Result(plural("There is {count} rule.", "There are {count} rules.", count), data)
 
 
 @house_look(

@@ -374,12 +374,14 @@ def _told(call: Call, tasks: Sequence[Task], column: str, assignee: str, due: st
         else task.title
         for task in tasks
     ]
-    form = (
-        plural("There is {count} task{more}: {tasks}.", "There are {count} tasks{more}: {tasks}.", len(tasks))
-        if assignee
-        else plural("You have {count} task{more}: {tasks}.", "You have {count} tasks{more}: {tasks}.", len(tasks))
+    places = {"more": whose + where + when, "tasks": some(named)}
+    if assignee:
+        return plural(
+            "There is {count} task{more}: {tasks}.", "There are {count} tasks{more}: {tasks}.", len(tasks), **places
+        )
+    return plural(
+        "You have {count} task{more}: {tasks}.", "You have {count} tasks{more}: {tasks}.", len(tasks), **places
     )
-    return form.format(count=len(tasks), more=whose + where + when, tasks=some(named))
 
 
 def _day_words(call: Call, due: str) -> str:

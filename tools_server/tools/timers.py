@@ -10,7 +10,7 @@ from __future__ import annotations
 import secrets
 import sqlite3
 from collections.abc import Sequence
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from difflib import get_close_matches
 from typing import Annotated, Any
 
@@ -22,12 +22,11 @@ from tools_server.sdk.toolkit import Call, Result, ToolFailed, house_look, tool
 from tools_server.sdk.wording import NAMED, capital
 from tools_server.times import clock_steps
 from tools_server.times.clock_steps import follow_clock, note_clock
-from tools_server.times.ownership import TIMERS, changeable, refuse_more, role_of
+from tools_server.times.ownership import TIMERS, changeable, refuse_more, refuse_over, role_of
 from tools_server.times.timer import (
     JUST_SECONDS,
     Timer,
     adjective,
-    duration,
     ended_sentence,
     labels,
     plain_label,
@@ -38,7 +37,7 @@ from tools_server.times.timer import (
     what_there_is,
     which,
 )
-from tools_server.values.language import current, noun, speaking, spoken_later
+from tools_server.values.language import current, length, noun, speaking, spoken_later
 from tools_server.values.language import text as _
 from tools_server.values.noun_phrases import place
 from tools_server.values.shapes import DUE, IDS
@@ -109,14 +108,10 @@ async def start(
         language=spoken_later(),
     )
     waiting = _waiting(call)
-    if len(waiting) >= MOST_TIMERS:
-        raise ToolFailed(
-            "failed",
-            _("There are already {most_timers} timers. Cancel some of them first.").format(most_timers=MOST_TIMERS),
-        )
+    refuse_over(MOST_TIMERS, len(waiting) + 1, TIMERS)
     refuse_more(call, waiting, TIMERS)
     subject = _("{name} timer").format(name=capital(timer.name)) if timer.name else _("Timer")
-    text = _("{subject} set for {duration}.").format(subject=subject, duration=duration(seconds))
+    text = _("{subject} set for {duration}.").format(subject=subject, duration=length(seconds))
     with call.state.transaction():
         rows.put(call, "timers", asdict(timer))
         note_clock(call)
@@ -141,11 +136,8 @@ async def left(call: Call, name: Name = "", seconds: Length = 0, room: Room = ""
         return Result(ended_sentence(lately, plain_label(lately), now), {"timers": [_shown(lately, now)]})
     matching_timers = _narrow(call, timers, name, seconds, room)
     _note_told(call, matching_timers)
-    text = (
-        sentence(matching_timers[0], labels(timers)[matching_timers[0].id], now)
-        if len(matching_timers) == 1
-        else timers_text(matching_timers, now)
-    )
+    first, *others = matching_timers
+    text = timers_text(matching_timers, now) if others else sentence(first, labels(timers)[first.id], now)
     return Result(text, {"timers": [_shown(timer, now) for timer in matching_timers]})
 
 
@@ -181,17 +173,17 @@ async def pause(call: Call, name: Name = "", seconds: Length = 0, room: Room = "
     if timer.paused:
         return Result(
             _("Your {label} is already paused, with {duration} left.").format(
-                label=label, duration=duration(timer.left(now))
+                label=label, duration=length(timer.left(now))
             ),
             _data(timer, now),
         )
     _refuse_ended(timer, label, now)
-    stopped = _with(timer, deadline=None, left_seconds=timer.left(now), set_at=now)
+    stopped = replace(timer, deadline=None, left_seconds=timer.left(now), set_at=now)
     return _changed(
         call,
         timer,
         stopped,
-        _("{label} paused with {duration} left.").format(label=capital(label), duration=duration(stopped.left(now))),
+        _("{label} paused with {duration} left.").format(label=capital(label), duration=length(stopped.left(now))),
     )
 
 
@@ -203,15 +195,15 @@ async def resume(call: Call, name: Name = "", seconds: Length = 0, room: Room = 
     if not timer.paused:
         _refuse_ended(timer, label, now)
         return Result(
-            _("Your {label} is running, with {duration} left.").format(label=label, duration=duration(timer.left(now))),
+            _("Your {label} is running, with {duration} left.").format(label=label, duration=length(timer.left(now))),
             _data(timer, now),
         )
-    running = _with(timer, deadline=now + timer.left(now), left_seconds=None, set_at=now)
+    running = replace(timer, deadline=now + timer.left(now), left_seconds=None, set_at=now)
     return _changed(
         call,
         timer,
         running,
-        _("{label} resumed with {duration} left.").format(label=capital(label), duration=duration(running.left(now))),
+        _("{label} resumed with {duration} left.").format(label=capital(label), duration=length(running.left(now))),
     )
 
 
@@ -236,21 +228,21 @@ async def add(
         raise ToolFailed(
             "invalid",
             _("Your {label} only has {duration} left. You can cancel it instead.").format(
-                label=label, duration=duration(timer.left(now))
+                label=label, duration=length(timer.left(now))
             ),
         )
     if remaining > LONGEST_SECONDS:
         raise ToolFailed(
-            "invalid", _("A timer can run for {duration} at most.").format(duration=duration(LONGEST_SECONDS))
+            "invalid", _("A timer can run for {duration} at most.").format(duration=length(LONGEST_SECONDS))
         )
     moved = (
-        _with(timer, left_seconds=remaining, set_at=now)
+        replace(timer, left_seconds=remaining, set_at=now)
         if timer.paused
-        else _with(timer, deadline=now + remaining, set_at=now)
+        else replace(timer, deadline=now + remaining, set_at=now)
     )
     form = _("{length} added to your {timer}. It has {left} left.")
     form = form if by_seconds > 0 else _("{length} taken off your {timer}. It has {left} left.")
-    text = form.format(length=capital(duration(abs(by_seconds))), timer=label, left=duration(remaining))
+    text = form.format(length=capital(length(abs(by_seconds))), timer=label, left=length(remaining))
     return _changed(call, timer, moved, text)
 
 
@@ -327,12 +319,8 @@ async def undo(call: Call, stored_receipt: StoredReceipt) -> Result:
     """
     now, before, after = call.now(), _kept_timers(stored_receipt.before), _kept_timers(stored_receipt.after)
     _refuse_changed(call, before, after)
-    if len(_waiting(call)) + len(before) - len(after) > MOST_TIMERS:
-        raise ToolFailed(
-            "failed",
-            _("There are already {most_timers} timers. Cancel some of them first.").format(most_timers=MOST_TIMERS),
-        )
-    back = [_with(timer, announced_at=now) if timer.ended(now) else timer for timer in before]
+    refuse_over(MOST_TIMERS, len(_waiting(call)) + len(before) - len(after), TIMERS)
+    back = [replace(timer, announced_at=now) if timer.ended(now) else timer for timer in before]
     text = _put_back_sentence(back, after, now)
     with call.state.transaction():
         for timer in after:
@@ -377,7 +365,7 @@ def _put_back_sentence(back: Sequence[Timer], after: Sequence[Timer], now: float
             return _("Your {timer} is back, but it is done.").format(timer=label)
         if back[0].ended(now):
             return _("Your {timer} is back, but it ended {length} ago.").format(
-                timer=label, length=duration(late // 60 * 60 or late)
+                timer=label, length=length(late // 60 * 60 or late)
             )
         if back[0].paused:
             form = _("Your {timer} is as it was, paused with {length} left.")
@@ -385,7 +373,7 @@ def _put_back_sentence(back: Sequence[Timer], after: Sequence[Timer], now: float
         else:
             form = _("Your {timer} is as it was, with {length} left.")
             form = form if after else _("Your {timer} is back, with {length} left.")
-        return form.format(timer=label, length=duration(back[0].left(now)))
+        return form.format(timer=label, length=length(back[0].left(now)))
     called = labels(back)
     sentences = [ended_sentence(timer, called[timer.id], now) for timer in back if timer.ended(now)]
     return " ".join([_("{count} timers are back.").format(count=len(back)), *sentences])
@@ -474,9 +462,9 @@ def _any_fits(timers: Sequence[Timer], name: str, seconds: int) -> bool:
 def _waiting(call: Call) -> list[Timer]:
     """Return every timer that runs, is paused, or ended and was not announced; the next to end first."""
     follow_clock(call)
-    rows = call.state.rows("SELECT * FROM timers WHERE announced_at IS NULL")
+    timers = map(_timer, call.state.rows("SELECT * FROM timers WHERE announced_at IS NULL"))
     now = call.now()
-    return sorted((_timer(row) for row in rows), key=lambda timer: (timer.left(now), timer.id))
+    return sorted(timers, key=lambda timer: (timer.left(now), timer.id))
 
 
 def _ringing(call: Call) -> list[Timer]:
@@ -517,10 +505,6 @@ def _announced(call: Call, name: str, seconds: int) -> Timer | None:
 
 def _timer(row: sqlite3.Row) -> Timer:
     return Timer(**dict(row))
-
-
-def _with(timer: Timer, **changes: Any) -> Timer:
-    return Timer(**{**asdict(timer), **changes})
 
 
 def _changed(call: Call, before: Timer, after: Timer | None, text: str) -> Result:

@@ -21,7 +21,6 @@ from tools_server.reach.outside import Unreachable
 from tools_server.sdk.toolkit import Call, Result, ToolFailed, tool
 from tools_server.times.recurrence import local
 from tools_server.times.spans import span
-from tools_server.times.when import NotUnderstood
 from tools_server.values.language import ago, calendar_day, noted, plural, weekday
 from tools_server.values.language import text as _
 from tools_server.world import cities as places
@@ -227,10 +226,7 @@ def _wanted(day: str, days: int, now: float, zone: tzinfo) -> Sequence[date]:
         return _days(today, days)
     if words in ("week", "this week", "next days", "next few days"):
         return _days(today, DAYS)
-    try:
-        return span(words, now, zone).days
-    except NotUnderstood as unclear:
-        raise ToolFailed("invalid", str(unclear)) from None
+    return span(words, now, zone).days
 
 
 def _days(first: date, number: int) -> list[date]:
@@ -354,7 +350,7 @@ def _ago(seconds: float) -> str:
 
 
 def _degrees(number: int) -> str:
-    return plural("{count} degree", "{count} degrees", abs(number)).format(count=number)
+    return plural("{count} degree", "{count} degrees", abs(number), count=number)
 
 
 def _sky(code: int | float | None) -> str:

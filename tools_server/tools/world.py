@@ -18,7 +18,6 @@ from tools_server.sdk.wording import capital, one_line, spoken
 from tools_server.times.public_holidays import country_code
 from tools_server.times.spans import DaySpan, span
 from tools_server.times.spoken_time import day_words
-from tools_server.times.time_phrase import NotUnderstood
 from tools_server.values.language import clock, length, noted, number, series
 from tools_server.values.language import text as _
 from tools_server.world import cities as places
@@ -225,10 +224,7 @@ def _where(call: Call, place: str) -> Location:
 
 
 def _span(call: Call, day: str) -> DaySpan:
-    try:
-        return span(day, call.now(), call.zone)
-    except NotUnderstood as unclear:
-        raise ToolFailed("invalid", str(unclear)) from None
+    return span(day, call.now(), call.zone)
 
 
 def _day(call: Call, day: date) -> str:

@@ -6,7 +6,7 @@ A tool writes what it says in English, whole, with named places, and has it tran
     from tools_server.values.language import text as _
 
     _("Timer set for {length}.").format(length=length(seconds))
-    plural("{count} timer", "{count} timers", count).format(count=count)
+    plural("{count} timer of {person}", "{count} timers of {person}", count, person=name)
 
 `_(f"…")` would look for a sentence that nobody wrote. One message is one whole sentence wherever that can be: word
 order, cases and genders differ, so pieces glued together in English stay glued as English. What stands in a module's
@@ -37,29 +37,31 @@ from babel.messages.mofile import write_mo
 from babel.messages.pofile import read_po
 from babel.numbers import format_decimal
 
+from wall import spoken_language
+
 CATALOGUES = Path(__file__).parent.parent / "locale"
 ENGLISH = "en"  # what the messages themselves are written in
 
-_language: ContextVar[str] = ContextVar("language", default=ENGLISH)
+# Of this call; everything inside `with speaking("de"):` is in another, and the threads that it starts.
+current, speaking = spoken_language.language, spoken_language.speaking
 _aloud: ContextVar[str] = ContextVar("aloud", default="")
 _NAME = re.compile(r"[a-z]{2,3}")
 
 
 def text(message: str) -> str:
     """Return a message in the language of this call; its places are still to be filled."""
-    return _catalogue(_language.get()).gettext(message)
+    return _catalogue(current()).gettext(message)
 
 
-def plural(one: str, many: str, count: float) -> str:
-    """Return the form of a message that goes with a number; its places are still to be filled."""
-    if count != int(count):
-        return _catalogue(_language.get()).ngettext(one, many, 2)
-    return _catalogue(_language.get()).ngettext(one, many, int(count))
+def plural(one: str, many: str, number: float, /, **places: object) -> str:
+    """Return a message in the form that goes with a number, which is its `count`; `places` are what else it holds."""
+    form = _catalogue(current()).ngettext(one, many, int(number) if number == int(number) else 2)
+    return form.format(**{"count": number, **places})
 
 
 def in_context(context: str, message: str) -> str:
     """Return a message that means several things, in the meaning that `context` names."""
-    return _catalogue(_language.get()).pgettext(context, message)
+    return _catalogue(current()).pgettext(context, message)
 
 
 def noted(message: str) -> str:
@@ -75,30 +77,15 @@ def languages() -> tuple[str, ...]:
     return (ENGLISH, *sorted(folder.name for folder in CATALOGUES.iterdir() if (folder / "LC_MESSAGES").is_dir()))
 
 
-def current() -> str:
-    """Return the language of this call, such as "de"."""
-    return _language.get()
-
-
 def spoken_later() -> str:
     """Return the language in which the house says later what this call leaves behind, such as a timer's end."""
-    return _aloud.get() or _language.get()
+    return _aloud.get() or current()
 
 
 def supported(wanted: Any, otherwise: str = ENGLISH) -> str:
     """Return the language that is meant by a name such as "de" or "de-AT"; `otherwise` for one nobody has written."""
     name = re.split(r"[-_]", wanted)[0].lower() if isinstance(wanted, str) else ""
     return name if _NAME.fullmatch(name) and name in languages() else otherwise
-
-
-@contextmanager
-def speaking(language: str) -> Iterator[None]:
-    """Have everything inside the block, and the threads that it starts, in one of `languages()`; "" is as it is."""
-    token = _language.set(language or _language.get())
-    try:
-        yield
-    finally:
-        _language.reset(token)
 
 
 @contextmanager
@@ -207,32 +194,29 @@ def ago(count: int, unit: str) -> str:
     """Return "3 days ago"; a case of its own in many languages, such as "vor 3 Tagen"."""
     match unit:
         case "day":
-            form = plural("{count} day ago", "{count} days ago", count)
+            return plural("{count} day ago", "{count} days ago", count)
         case "month":
-            form = plural("{count} month ago", "{count} months ago", count)
+            return plural("{count} month ago", "{count} months ago", count)
         case "year":
-            form = plural("{count} year ago", "{count} years ago", count)
-        case _:
-            return text("{length} ago").format(length=counted(count, unit))
-    return form.format(count=count)
+            return plural("{count} year ago", "{count} years ago", count)
+    return text("{length} ago").format(length=counted(count, unit))
 
 
 def counted(count: int, unit: str) -> str:
     """Return "1 hour" or "3 hours", for second, minute, hour, day, week, month and year."""
     match unit:
         case "second":
-            form = plural("{count} second", "{count} seconds", count)
+            return plural("{count} second", "{count} seconds", count)
         case "minute":
-            form = plural("{count} minute", "{count} minutes", count)
+            return plural("{count} minute", "{count} minutes", count)
         case "hour":
-            form = plural("{count} hour", "{count} hours", count)
+            return plural("{count} hour", "{count} hours", count)
         case "day":
-            form = plural("{count} day", "{count} days", count)
+            return plural("{count} day", "{count} days", count)
         case "week":
-            form = plural("{count} week", "{count} weeks", count)
+            return plural("{count} week", "{count} weeks", count)
         case "month":
-            form = plural("{count} month", "{count} months", count)
+            return plural("{count} month", "{count} months", count)
         case _:
             assert unit == "year", f"nobody counts in {unit}"
-            form = plural("{count} year", "{count} years", count)
-    return form.format(count=count)
+            return plural("{count} year", "{count} years", count)

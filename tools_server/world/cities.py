@@ -48,7 +48,8 @@ def nearest(words: str) -> str:
 
 @cache
 def _known() -> dict[str, Location]:
-    places = [*_of_zones(), *_of_table()]
+    cities = places_table()["cities"].items()
+    places = [*_of_zones(), *(Location(name, north, east) for name, (north, east) in cities)]
     return {_key(place.name): place for place in places}
 
 
@@ -82,10 +83,6 @@ def places_table() -> Mapping[str, Any]:
 def _also() -> Mapping[str, str]:
     names: Mapping[str, str] = places_table()["names"]
     return names
-
-
-def _of_table() -> list[Location]:
-    return [Location(name, north, east) for name, (north, east) in places_table()["cities"].items()]
 
 
 def _key(words: str) -> str:

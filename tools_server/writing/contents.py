@@ -74,9 +74,7 @@ def decoded(page: bytes) -> tuple[str, int]:
 
 def amount(content: bytes) -> str:
     """Return how much it is, in words: "12 words", or what it is when it is no text."""
-    return no_text(content[:SNIFFED_BYTES]) or plural("{count} word", "{count} words", len(content.split())).format(
-        count=len(content.split())
-    )
+    return no_text(content[:SNIFFED_BYTES]) or plural("{count} word", "{count} words", len(content.split()))
 
 
 def search(places: Sequence[FolderPlace], words: str, named: bool) -> tuple[list[dict[str, Any]], bool]:
