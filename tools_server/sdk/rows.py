@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from tools_server.sdk.state import StoredReceipt
@@ -23,6 +23,18 @@ def put(call: Call, table: str, row: Row) -> None:
 def drop(call: Call, table: str, id: str) -> None:
     """Delete one row."""
     call.state.run(f"DELETE FROM {table} WHERE id = ?", id)  # noqa: S608  # our own name of a table
+
+
+def drop_said(call: Call, table: str, ids: Sequence[str]) -> Result:
+    """Drop the rows that the house has said aloud: what was said cannot be unsaid."""
+    if not ids:
+        return Result(_("None of them was to be said."), {"ids": []})
+    with call.state.transaction():
+        for id in ids:
+            drop(call, table, id)
+        sentence = _("Said: {count}.").format(count=len(ids))
+        receipt = call.receipt(sentence, before=None, after=None)
+    return Result(sentence, {"ids": list(ids)}, receipt)
 
 
 def put_back(call: Call, table: str, stored_receipt: StoredReceipt) -> Result:

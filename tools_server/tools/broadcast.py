@@ -95,15 +95,7 @@ async def announced(
     call: Call, ids: Annotated[list[str], Field(max_length=MOST_WAITING, description="Ids from broadcast.due")]
 ) -> Result:
     """Note that the house has said these aloud."""
-    spoken = [row["id"] for row in _waiting(call) if row["id"] in ids]
-    if not spoken:
-        return Result(_("None of them was to be said."), {"ids": []})
-    with call.state.transaction():
-        for id in spoken:
-            rows.drop(call, "broadcast", id)
-        sentence = _("Said: {count}.").format(count=len(spoken))
-        receipt = call.receipt(sentence, before=None, after=None)  # what was said aloud cannot be unsaid
-    return Result(sentence, {"ids": spoken}, receipt)
+    return rows.drop_said(call, "broadcast", [row["id"] for row in _waiting(call) if row["id"] in ids])
 
 
 async def undo(call: Call, stored_receipt: StoredReceipt) -> Result:

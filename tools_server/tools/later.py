@@ -223,15 +223,7 @@ async def announced(
     call: Call, ids: Annotated[list[str], Field(max_length=MOST_DEEDS, description="Ids from later.due")]
 ) -> Result:
     """Note that the house has said that these deeds did not work."""
-    texts = [row["id"] for row in _all(call) if row["failed"] and row["id"] in ids]
-    if not texts:
-        return Result(_("None of them was to be said."), {"ids": []})
-    with call.state.transaction():
-        for id in texts:
-            rows.drop(call, "later", id)
-        sentence = _("Said: {count}.").format(count=len(texts))
-        receipt = call.receipt(sentence, before=None, after=None)
-    return Result(sentence, {"ids": texts}, receipt)
+    return rows.drop_said(call, "later", [row["id"] for row in _all(call) if row["failed"] and row["id"] in ids])
 
 
 async def undo(call: Call, stored_receipt: StoredReceipt) -> Result:

@@ -97,17 +97,7 @@ async def append(call: Call, title: Title, text: Text) -> Result:
     ending = "\r\n" if "\r\n" in note.text else "\n"
     gap = "" if note.text.endswith(ending) or not note.text else ending
     written = note.text + gap + text.strip() + ending
-    if call.tainted:
-        written = papers.with_value(written, papers.ORIGIN, papers.OTHERS)
-    if len(written.encode()) > NOTE_BYTES:
-        raise ToolFailed("failed", _("{title} is full. Begin a new note.").format(title=capital(spoken(note.title))))
-    call.home.replace(note.file, written.encode(), note.stamp)
-    sentence = _("Added it to {title}.").format(title=spoken(note.title))
-    root = call.agent.roots[0]
-    receipt = call.receipt(
-        sentence, before=file_state(root, note.file, note.text), after=file_state(root, note.file, written)
-    )
-    return Result(sentence, {"note": _shown(note)}, receipt)
+    return _rewritten(call, note, written, _("Added it to {title}.").format(title=spoken(note.title)))
 
 
 @tool("notes.write", data={"note": NOTE}, risk="change", idempotent=True, root="*", limit_seconds=20)
@@ -118,12 +108,15 @@ async def write(call: Call, title: Title, parts: Parts) -> Result:
     if note.body.strip() == text:
         return Result(_("{title} says that already.").format(title=capital(spoken(note.title))), {"note": _shown(note)})
     written = note.text[: len(note.text) - len(note.body)].rstrip("\r\n") + f"\n\n{text}\n"
+    return _rewritten(call, note, written, _("{title} is written anew.").format(title=capital(spoken(note.title))))
+
+
+def _rewritten(call: Call, note: Paper, written: str, sentence: str) -> Result:
     if call.tainted:
         written = papers.with_value(written, papers.ORIGIN, papers.OTHERS)
     if len(written.encode()) > NOTE_BYTES:
         raise ToolFailed("failed", _("{title} is full. Begin a new note.").format(title=capital(spoken(note.title))))
     call.home.replace(note.file, written.encode(), note.stamp)
-    sentence = _("{title} is written anew.").format(title=capital(spoken(note.title)))
     root = call.agent.roots[0]
     receipt = call.receipt(
         sentence, before=file_state(root, note.file, note.text), after=file_state(root, note.file, written)
