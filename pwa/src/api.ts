@@ -138,6 +138,23 @@ export interface CardItem {
   memory_bytes: number;
 }
 
+/** What https is served with now; a new one takes its place while the house runs. */
+export interface CertificateItem {
+  /** In seconds since 1970 */
+  ends_at: number;
+  /** What other machines open */
+  address: string;
+  /** Names and addresses that it vouches for */
+  names: string[];
+  /** SHA-256 of the house's own authority, as people compare it */
+  fingerprint: string;
+}
+
+/** The certificate; null where the house serves no https. */
+export interface CertificateReply {
+  certificate: CertificateItem | null;
+}
+
 /** Event `changed`: ask for this again. `everything` when the house was away, or the page for too long. */
 export interface ChangeEvent {
   /** timers, alarms, reminders, tasks, lists, notes, calendar, home, asks or everything */
@@ -1256,6 +1273,23 @@ export interface TurnsReply {
 /** Which change is to be taken back. */
 export interface Undo {
   receipt: string;
+}
+
+/** Another tool server, as the settings of the tools call it. */
+export interface UpstreamItem {
+  connected: boolean;
+  /** Its tools whose definitions are as they were when a person approved them */
+  tools: string[];
+  /** Its other tools, which nobody can call, each with why */
+  waiting: Record<string, string>;
+  name: string;
+  /** Who may call its tools */
+  agents: string[];
+}
+
+/** The other tool servers that are set up, in the order of their names. */
+export interface UpstreamReply {
+  servers: UpstreamItem[];
 }
 
 /** What the agents have used today. */

@@ -147,6 +147,22 @@ async def test_a_browser_whose_token_was_taken_back_comes_in_by_a_new_link_unask
         await page.wait_for_function(f"localStorage.getItem('atlas.token') === '{world.tokens['teen']}'")
 
 
+async def test_the_owner_sees_until_when_the_certificate_counts_and_for_which_names(config, data):
+    async with secured(config, data) as secure, browser_trusting(secure) as browser:
+        page = await fresh(browser)
+        await page.goto(f"https://localhost:{secure.port}/#token={secure.world.tokens['owner']}")
+        await at_talk(page)
+        await page.evaluate("location.hash = '#/house/health'")
+        certificate = page.get_by_role("region", name="The certificate of this house")
+        year = str(secure.certificates.leaf.not_valid_after_utc.year)
+        await expect(certificate).to_contain_text(f"{year}, and renewed by itself.")
+        await certificate.get_by_text("Details").click()
+        await expect(certificate).to_contain_text("atlas.local, localhost, 127.0.0.1")
+        await expect(certificate).to_contain_text(secure.certificates.fingerprint)
+        await certificate.get_by_role("link", name="How a device comes to trust it").click()
+        await expect(page.get_by_role("heading", name="Trust this house")).to_be_visible()
+
+
 async def signed_in(page: Page, world: SmallHouse, role: str) -> None:
     await page.goto(f"{world.url}/#token={world.tokens[role]}")
     await at_talk(page)

@@ -54,6 +54,7 @@ from atlas.gateway.api import (
     tasks,
     timers,
     turns,
+    upstream,
     usage,
     voice_messages,
     voiceprints,
@@ -89,6 +90,7 @@ RESOURCES = (
         settings,
         setting_forms,
         sentences,
+        upstream,
     ),
 )
 ROUTERS: Sequence[APIRouter] = tuple(one.router for one in RESOURCES)

@@ -9,6 +9,7 @@ from typing import Any, Literal
 
 import anyio
 import anyio.to_thread
+from cryptography import x509
 from fastapi import Request
 from pydantic import Field
 
@@ -17,6 +18,7 @@ from atlas.errors import EngineError
 from atlas.gateway.api.caller import AnyCaller, OwnerCaller
 from atlas.gateway.api.resource import resource
 from atlas.gateway.api.shapes import ApiReply
+from atlas.gateway.https import SecureListener
 from atlas.own_command import own_command
 from atlas.own_words import language, own
 from atlas.store.backup import failed_backup, last_backup
@@ -84,6 +86,21 @@ class BackupsReply(ApiReply):
     failed: FailedBackupItem | None = Field(description="Null when the day's backup was made, or none is wanted")
 
 
+class CertificateItem(ApiReply):
+    """What https is served with now; a new one takes its place while the house runs."""
+
+    ends_at: float = Field(description="In seconds since 1970")
+    address: str = Field(description="What other machines open")
+    names: list[str] = Field(description="Names and addresses that it vouches for")
+    fingerprint: str = Field(description="SHA-256 of the house's own authority, as people compare it")
+
+
+class CertificateReply(ApiReply):
+    """The certificate; null where the house serves no https."""
+
+    certificate: CertificateItem | None
+
+
 @router.get("")
 async def show_health(caller: AnyCaller) -> HealthReply:
     """Tell how every part of the house is."""
@@ -110,6 +127,23 @@ async def show_backup(caller: OwnerCaller) -> BackupsReply:
         last=LastBackupItem(at=last.at, file=last.file, bytes=last.bytes, secrets=last.secrets) if last else None,
         failed=FailedBackupItem(at=failed.at, why=failed.why) if failed else None,
     )
+
+
+@router.get("/certificate")
+async def show_certificate(request: Request, caller: OwnerCaller) -> CertificateReply:
+    """Tell with which certificate https is served, for which names, and until when."""
+    secure: SecureListener | None = request.app.state.secure
+    if not secure:
+        return CertificateReply(certificate=None)
+    leaf = secure.certificates.leaf
+    vouched = leaf.extensions.get_extension_for_class(x509.SubjectAlternativeName).value
+    item = CertificateItem(
+        ends_at=leaf.not_valid_after_utc.timestamp(),
+        address=secure.address,
+        names=[str(one.value) for one in vouched],
+        fingerprint=secure.certificates.fingerprint,
+    )
+    return CertificateReply(certificate=item)
 
 
 @router.post("/findings")

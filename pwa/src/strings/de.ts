@@ -4,6 +4,7 @@ import type { Words } from "./en.ts";
 
 export const de: Words = {
   language: "de",
+  direction: "ltr",
   pages: {
     talk: "Sprechen",
     home: "Zuhause",
@@ -70,6 +71,8 @@ export const de: Words = {
       "Setz Milch auf die Einkaufsliste",
       "Was kann ich sagen?",
     ],
+    firstSteps: "Und zum Einrichten:",
+    steps: { settings: "Sagen, wo zu Hause ist", devices: "Ein Telefon hereinlassen" },
     ideasLabel: "Zum Ausprobieren",
     hint: {
       connecting: "Verbindung zum Haus…",
@@ -115,6 +118,8 @@ export const de: Words = {
     undo: "Rückgängig",
     undone: "Zurückgenommen",
     details: "Einzelheiten",
+    called: "Werkzeug",
+    result: "Ergebnis",
     kinds: {
       timers: "Timer",
       alarms: "Wecker",
@@ -138,6 +143,7 @@ export const de: Words = {
     none: "Noch keine Geräte",
     noneHow:
       "Verbinde Home Assistant oder einen MQTT-Broker: der Besitzer kann das unter Das Haus, Einstellungen. Was sie kennen, erscheint hier von selbst.",
+    connect: "Verbinden",
     scenes: "Szenen",
     elsewhere: "Anderswo",
     lock: "Abschließen",
@@ -254,6 +260,7 @@ export const de: Words = {
     today: "Heute",
     earlier: "Früher",
     later: "Später",
+    coming: "Demnächst",
     allDay: "Ganztägig",
     nothing: "Nichts",
     count: (events: number) => (events === 0 ? "nichts" : events === 1 ? "1 Termin" : `${events} Termine`),
@@ -645,11 +652,24 @@ export const de: Words = {
     tokens: "Tokens",
     tokensOf: (prompt: number, cached: number, completion: number) =>
       `${prompt} gelesen, ${cached} davon bekannt, ${completion} geschrieben`,
-    days14: "Vom letzten Wort bis zum ersten Ton",
-    day: "Tag",
-    answers: "Antworten",
+    stage: "Was gemessen wird",
+    dayStages: {
+      first_sound_at_ms: "Vom letzten Wort bis zum ersten Ton",
+      words_at_ms: "Bis die Worte da waren",
+      stt_ms: "Erkennen",
+      llm_ms: "Das Modell",
+      tool_ms: "Werkzeuge, mit dem Warten auf ein Ja",
+      tts_ms: "Die Stimme machen",
+      whole: "Die ganze Antwort",
+    },
+    half: "die Hälfte der Antworten",
+    most: "95 von hundert",
+    upTo: (length: string) => `höchstens ${length}`,
+    everyDay: "Jeder Tag in Zahlen",
+    ofTurns: (count: number, failed: number) =>
+      `${count === 1 ? "1 Antwort" : `${count} Antworten`}${failed ? `, ${failed} gescheitert` : ""}`,
+    days14: "Wie lange Antworten brauchten",
     failed: "Fehlgeschlagen",
-    firstSound: "Erster Ton",
     percentiles: (half: string, most: string) => `die Hälfte binnen ${half}, 95 % binnen ${most}`,
     thisOne: "dieses",
     seen: (when: string) => `gesehen ${when}`,
@@ -713,6 +733,25 @@ export const de: Words = {
       `${count === 1 ? "Eine Verbindung" : `${count} Verbindungen`} in den letzten 24 Stunden, ${bytes} gesendet.`,
     nowhere: "Nichts darf hinaus: kein Ziel ist eingetragen.",
     mayGo: (places: string) => `Erreichbar sind: ${places}.`,
+    certificate: {
+      title: "Das Zertifikat dieses Hauses",
+      until: (day: string) => `Gilt bis ${day} und wird von selbst erneuert.`,
+      none: "Dieses Haus hat kein https.",
+      how: "Es bürgt für Namen und Adressen, die nur ein Haus hat. Gemacht hat es die eigene Stelle des Hauses, der jedes Gerät einmal vertraut.",
+      noneHow: "Ohne das bekommen Telefone kein Mikrofon.",
+      guide: "Wie ein Gerät ihm vertraut",
+      names: "Bürgt für",
+    },
+    upstream: {
+      title: "Andere Werkzeugserver",
+      how: "Nichts davon wird aufgerufen, bevor ein Mensch seine Beschreibung gebilligt hat; ändert sie sich, wartet es wieder.",
+      there: "ist da",
+      away: "ist nicht da",
+      pinned: (count: number) => (count === 1 ? "1 Werkzeug festgelegt" : `${count} Werkzeuge festgelegt`),
+      waiting: (count: number) =>
+        count === 1 ? "1 Werkzeug wartet auf Billigung" : `${count} Werkzeuge warten auf Billigung`,
+      approve: "Ansehen und billigen im Terminal:",
+    },
     backup: {
       title: "Die letzte Sicherung",
       made: (when) => `Gemacht ${when}, und zurückgelesen.`,

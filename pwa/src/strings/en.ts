@@ -2,6 +2,7 @@
 
 export const en = {
   language: "en",
+  direction: "ltr", // "rtl" where it is written from right to left
   pages: {
     talk: "Talk",
     home: "Home",
@@ -63,6 +64,8 @@ export const en = {
     hello: { night: "Good night", morning: "Good morning", day: "Hello", evening: "Good evening" },
     welcome: "Hold the button and speak, or tap it once and talk. Typing works too.",
     ideas: ["What time is it?", "Set a timer for ten minutes", "Add milk to the shopping list", "What can I say?"],
+    firstSteps: "And to settle in:",
+    steps: { settings: "Say where home is", devices: "Let in a phone" },
     ideasLabel: "Things to try",
     hint: {
       connecting: "Connecting to the house…",
@@ -108,6 +111,8 @@ export const en = {
     undo: "Undo",
     undone: "Taken back",
     details: "Details",
+    called: "Tool",
+    result: "Result",
     kinds: {
       timers: "Timer",
       alarms: "Alarm",
@@ -131,6 +136,7 @@ export const en = {
     none: "No devices yet",
     noneHow:
       "Connect Home Assistant or an MQTT broker: the owner does so under The house, Settings. Whatever they know appears here by itself.",
+    connect: "Connect them",
     scenes: "Scenes",
     elsewhere: "Elsewhere",
     lock: "Lock",
@@ -247,6 +253,7 @@ export const en = {
     earlier: "Earlier",
     later: "Later",
     allDay: "All day",
+    coming: "Coming up",
     nothing: "Nothing",
     count: (events: number) => (events === 0 ? "nothing" : events === 1 ? "1 event" : `${events} events`),
     title: "What",
@@ -633,11 +640,24 @@ export const en = {
     tokens: "tokens",
     tokensOf: (prompt: number, cached: number, completion: number) =>
       `${prompt} read, ${cached} of them known, ${completion} written`,
-    days14: "From your last word to the first sound",
-    day: "Day",
-    answers: "Answers",
+    stage: "What is measured",
+    dayStages: {
+      first_sound_at_ms: "From your last word to the first sound",
+      words_at_ms: "Until the words were there",
+      stt_ms: "Recognising",
+      llm_ms: "The model",
+      tool_ms: "Tools, with the wait for a yes",
+      tts_ms: "Making the voice",
+      whole: "The whole answer",
+    },
+    half: "half of the answers",
+    most: "95 of a hundred",
+    upTo: (length: string) => `${length} at most`,
+    everyDay: "Every day in numbers",
+    ofTurns: (count: number, failed: number) =>
+      `${count === 1 ? "1 answer" : `${count} answers`}${failed ? `, ${failed} failed` : ""}`,
+    days14: "How long answers took",
     failed: "Failed",
-    firstSound: "First sound",
     percentiles: (half: string, most: string) => `half within ${half}, 95 % within ${most}`,
     thisOne: "this one",
     seen: (when: string) => `seen ${when}`,
@@ -692,6 +712,24 @@ export const en = {
       `${count === 1 ? "One connection" : `${count} connections`} in the last 24 hours, ${bytes} sent.`,
     nowhere: "Nothing may leave it: no place is listed.",
     mayGo: (places: string) => `What may be reached: ${places}.`,
+    certificate: {
+      title: "The certificate of this house",
+      until: (day: string) => `Good until ${day}, and renewed by itself.`,
+      none: "This house serves no https.",
+      how: "It vouches for names and addresses that only a house has. The house's own authority made it, which devices come to trust once.",
+      noneHow: "Phones get no microphone without it.",
+      guide: "How a device comes to trust it",
+      names: "Vouches for",
+    },
+    upstream: {
+      title: "Other tool servers",
+      how: "Nothing of them is called before a person has approved its definition; one that changes waits anew.",
+      there: "is there",
+      away: "is not there",
+      pinned: (count: number) => (count === 1 ? "1 tool pinned" : `${count} tools pinned`),
+      waiting: (count: number) => (count === 1 ? "1 tool waits for approval" : `${count} tools wait for approval`),
+      approve: "Look and approve in a terminal:",
+    },
     backup: {
       title: "The last backup",
       made: (when: string) => `Made ${when}, and read back.`,

@@ -11,6 +11,10 @@ const others: Partial<Record<string, () => Promise<Words>>> = {
 };
 
 effect(() => {
+  document.documentElement.dir = words.value.direction;
+});
+
+effect(() => {
   const wanted = preferences.value.language === "auto" ? navigator.language.slice(0, 2) : preferences.value.language;
   const fetchWords = others[wanted];
   document.documentElement.lang = fetchWords ? wanted : "en";

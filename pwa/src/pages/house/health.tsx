@@ -1,12 +1,12 @@
 /** Health: what the doctor finds, and proof of what left the house. */
 
 import { useState } from "preact/hooks";
-import type { BackupsReply, EgressReply, FindingsReply } from "../../api.ts";
+import type { BackupsReply, CertificateReply, EgressReply, FindingsReply } from "../../api.ts";
 import { HouseTrouble, request, sentenceOf } from "../../house/api.ts";
 import { useLive } from "../../house/live.ts";
 import { Icon } from "../../parts/icon.tsx";
 import { Loaded, LogLine } from "../../parts/loaded.tsx";
-import { momentOf } from "../../parts/when.ts";
+import { dateOf, momentOf } from "../../parts/when.ts";
 import { words } from "../../strings/index.ts";
 import { bytesOf } from "./models.tsx";
 
@@ -14,6 +14,7 @@ export function Health() {
   return (
     <>
       <Outside />
+      <Certificate />
       <Backup />
       <Doctor />
     </>
@@ -46,6 +47,50 @@ function Outside() {
                   ))}
                 </ul>
               </details>
+            )}
+          </div>
+        )}
+      </Loaded>
+    </section>
+  );
+}
+
+/** What vouches for this house to browsers, for what, and until when. */
+function Certificate() {
+  const live = useLive<CertificateReply>("/api/health/certificate");
+  const say = words.value.house.certificate;
+  return (
+    <section aria-labelledby="certificate">
+      <h2 id="certificate">{say.title}</h2>
+      <Loaded live={live}>
+        {({ certificate }) => (
+          <div class="card padded">
+            <p class="statement" data-well={certificate !== null && certificate.ends_at > Date.now() / 1000}>
+              <Icon name="lock" size={28} />
+              {certificate ? say.until(dateOf(new Date(certificate.ends_at * 1000))) : say.none}
+            </p>
+            <p class="soft">{certificate ? say.how : say.noneHow}</p>
+            {certificate && (
+              <>
+                <p>
+                  <a href={`${certificate.address}/ca/`}>{say.guide}</a>
+                </p>
+                <details>
+                  <summary>{words.value.talk.details}</summary>
+                  <dl class="facts" translate={false}>
+                    <div>
+                      <dt>{say.names}</dt>
+                      <dd>{certificate.names.join(", ")}</dd>
+                    </div>
+                    <div>
+                      <dt>SHA-256</dt>
+                      <dd>
+                        <code>{certificate.fingerprint}</code>
+                      </dd>
+                    </div>
+                  </dl>
+                </details>
+              </>
             )}
           </div>
         )}
