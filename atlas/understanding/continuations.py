@@ -5,6 +5,8 @@ from __future__ import annotations
 from atlas.conversation import ToolCall
 from atlas.understanding.choices import Choices
 from atlas.understanding.clarifications import Clarifications
+from atlas.understanding.command_traits import name_any
+from atlas.understanding.dialogue import with_target
 from atlas.understanding.dialogue_turn import DialogueTurn, DialogueTurns, Understand
 from atlas.understanding.meaning import NO_DEED, TurnMeaning, leaning
 from atlas.understanding.parser import SILENT
@@ -102,7 +104,7 @@ class Continuations:
 
     def named_alone(self, turn: DialogueTurn) -> TurnMeaning | None:
         """Return the last deed for what a turn only names: "turn off the lamp", "the kettle"."""
-        last, text = turn.last.last, turn.heard.text
+        last, text = turn.last.last, turn.heard.verbatim[0]
         if last is None or last.name not in SWITCHED or text.rstrip().endswith("?"):
             return None
         if not (self._names_one(turn) and self._sentences.frames.only_names(text, turn.names)):
@@ -123,6 +125,16 @@ class Continuations:
         ways = (self._dialogue.follow(text, turn.last, commands_of) for text in turn.readings)
         follows = next(filter(None, ways), None)
         return leaning(follows) if follows else None
+
+    def not_after_all(self, turn: DialogueTurn) -> TurnMeaning | None:
+        """Return the taking off of what was just put on a list: "oh no, not the bread". Its "not" forbids nothing."""
+        meant = self.repetition(turn) if turn.last.last and turn.last.last.name.startswith("lists.") else None
+        things = {thing.name.casefold() for thing in turn.last.things}
+        items = (
+            [str(item).casefold() for one in meant.commands for item in one.arguments.get("items", ())] if meant else []
+        )
+        removes = meant and all(one.tool == "lists.remove" for one in meant.commands)
+        return meant if removes and items and {*items} <= things else None
 
     def talk(self, turn: DialogueTurn) -> TurnMeaning | None:
         """Return nothing to do for what goes on with mere talk: "another one", after a joke."""
@@ -182,6 +194,9 @@ class Continuations:
         """Return what is wanted of the devices just spoken of: "right, I'm in, shut it"; "half"."""
         before = [thing.name for thing in turn.last.things if thing.topic == "home"]
         meant = self._sentences.of_devices(turn.text, turn.names, turn.room, before) if before else ()
+        kinds = {one.arguments.get("kind") for one in meant}
+        if len(before) == 1 and not name_any(meant) and kinds == {turn.last.things[0].kind}:
+            meant = tuple(with_target(one, {"device": before[0]}) for one in meant)  # "red, please", of one lamp
         return leaning(meant) if meant else None
 
     def _names_one(self, turn: DialogueTurn) -> bool:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from atlas.conversation import ToolCall
+from atlas.understanding.choices import MeaningChoice
 from atlas.understanding.clarifications import Clarifications
 from atlas.understanding.command_traits import are_like, name_any
 from atlas.understanding.dialogue import UNDO
@@ -35,6 +36,12 @@ class Corrections:
         """Return the last deed with another value: "oh no, I can't hear it now, louder"."""
         commands = self._dialogue.set_anew(turn.text, turn.last)
         return leaning(commands) if commands else None
+
+    def half_hour(self, turn: DialogueTurn) -> TurnMeaning | None:
+        """Return the question which half hour is meant where only "half" is put right: of seven, or of eight?"""
+        meant = self._follow_ups.half_hours(turn.text, turn.history)
+        choices = [MeaningChoice(label, commands) for label, commands in meant]
+        return self._questions.among(choices) if choices else None
 
     def as_it_was(self, turn: DialogueTurn) -> TurnMeaning | None:
         """Return what takes back one deed that switched things, where they are to be as they were: "no, leave it on".

@@ -89,6 +89,7 @@ class Dialogue:
         self._refers = re.compile(words["refers"], re.IGNORECASE)
         self._about_it = [(re.compile(way, re.IGNORECASE), to) for way, to in words.get("about_it", ())]
         self._that_one = re.compile(words.get("that_one", "(?!)"), re.IGNORECASE)
+        self._plural = re.compile(words.get("plural", "(?!)"), re.IGNORECASE)
         self._restores = re.compile(words.get("restores", "(?!)"), re.IGNORECASE)
         self._place = re.compile(words["there"], re.IGNORECASE)
         self._at_place: str = words["at_place"]
@@ -404,7 +405,12 @@ class Dialogue:
                 return () if len(things) > 2 else None  # two of three: nobody can tell which
             case "both" | "several":
                 return about_all() or None
-        if len(last.calls) == 1 and last.changed[0]:
+        done = {call.name for call in last.calls}
+        every = len(last.calls) == 1 or (len(done) == 1 and self._plural.fullmatch(refers[0]) is not None)
+        if every and all(last.changed):
+            return about_all() or None
+        looked = all(call.name == "home.state" and call.arguments.get("quantity") for call in last.calls)
+        if looked and self._plural.fullmatch(refers[0]):  # "are any lights on?" – "turn them off"
             return about_all() or None
         return self._one_of_these({thing: made for thing in things if (made := about(thing))})
 
@@ -474,9 +480,12 @@ class Dialogue:
             if what := self._steps.get(phrase.lower(), {}).get(kind):
                 anew = {"what": what[0], "by": what[1]}
         elif by_so_much := self._by.fullmatch(self._grammar.digits(words)):
-            if what := self._steps.get(self._ways[by_so_much["way"].lower()], {}).get(kind):
-                number_of = int(by_so_much["by"])
-                anew = {"what": what[0], "by": number_of if what[1] > 0 else -number_of}
+            way = by_so_much["way"] or next(iter(self._ways))  # "another degree" goes the way of the last
+            if what := self._steps.get(self._ways[way.lower()], {}).get(kind):
+                number_of = int(by_so_much["by"]) if by_so_much["by"].isdigit() else 1
+                goes_on = changed and not by_so_much["way"]
+                rises = changed[0].arguments["by"] > 0 if goes_on else what[1] > 0
+                anew = {"what": what[0], "by": number_of if rises else -number_of}
         elif (number := self._set_to.fullmatch(self._grammar.digits(words))) and kind in self._settings:
             anew = {self._settings[kind]: int(number["number"])}
         tool = "home.adjust" if "by" in anew else "home.set"
@@ -512,7 +521,8 @@ class Dialogue:
             return None
         others = {one.kind for one in names.devices if one.name == target.get("device")} or {target.get("kind", kind)}
         if kind and others - {kind} and names.devices:
-            return self._likewise(call, rest, names, here)
+            rooms = {thing.room for thing in things}  # "heating off in the bathroom", "the light too"
+            return self._likewise(call, rest, names, rooms.pop() if len(rooms) == 1 else here)
         shape = {"shape": call.arguments["shape"]} if call.arguments.get("shape") and "device" not in target else {}
         remainder.pop("shape", None)
         return Command(call.name, remainder | shape | (without_kind(target) if call.name in OF_ONE_KIND else target))

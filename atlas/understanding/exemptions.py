@@ -18,7 +18,7 @@ from atlas.understanding.frames import Frames
 from atlas.understanding.names import NamedDevice, Names
 from atlas.understanding.slots import Command
 
-MOST_DEVICES = 12
+MOST_DEVICES = 24  # a house has some lights, and all but one of them are done one by one
 LONGEST_CHARACTERS = 400  # a longer text is no wish with an exemption, and its halves would cost time
 MOST_JOINTS = 6  # at which a text may part; each costs some milliseconds
 _KINDS = {

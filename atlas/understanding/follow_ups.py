@@ -37,8 +37,11 @@ class FollowUps:
         self._same = re.compile(tables["same_for"], re.IGNORECASE)
         self._slips = re.compile(tables["slips"], re.IGNORECASE)
         self._at_hour: str = tables.get("frames", {}).get("clock", "")
+        self._hours: Sequence[str] = tables.get("bare_half", {}).get("hours", ())
         self._another = re.compile(tables["another"], re.IGNORECASE)
         self._quarters = re.compile(tables["bare_quarters"], re.IGNORECASE)
+        self._bare_half = re.compile(tables.get("bare_half", {}).get("says", "(?!)"), re.IGNORECASE)
+        self._half_hour: str = tables.get("bare_half", {}).get("of", "{}")
         self._more_time = re.compile(tables["more_time"], re.IGNORECASE)
         self._left_alone = re.compile(tables["left_alone"], re.IGNORECASE)
         self._switched = re.compile(tables["switched"], re.IGNORECASE)
@@ -113,10 +116,34 @@ class FollowUps:
             whole = self._grammar.read(rest)
             if whole and whole.tool == last.name:
                 made = whole
-        made = made or self._other_kind(last, rest) or self._dialogue.elsewhere(last, things, rest, names, room)
-        if made is None and loosely:
+            made = made or self._other_kind(last, rest)
+        made = made or self._dialogue.elsewhere(last, things, rest, names, room)
+        if made is None and loosely and not self._grammar.is_negated(rest):
             made = self._other_things(last, rest) or self._other_number(last, rest)
         return made or self._dialogue.other_one(last, rest, exchanges, names)
+
+    def half_hours(self, text: str, history: Sequence[Message]) -> Sequence[tuple[str, tuple[Command, ...]]]:
+        """Return the last command at the half hour before its hour and at the one after it, where only "half" is said.
+
+        `()` where the last had no hour by itself, or more than that was said.
+        """
+        last, changed = last_call(history)
+        row = self._table.of(last.name) if last else None
+        if not (last and row and row.when and changed and self._bare_half.fullmatch(self._grammar.unmarked(text))):
+            return ()
+        when = str(last.arguments.get(row.when, ""))
+        hours = [int(digits) for digits in re.findall(r"\b\d{1,2}\b", when)]
+        hours += [at for at, word in enumerate(self._hours) if word in when.split()]
+        if len(hours) != 1:
+            return ()
+        [hour] = hours
+        halves = [self._half_hour.format(self._hours[one % 12]) for one in (hour, hour + 1)]
+        meant = [moments.whole(half) for half in halves]
+        corrected = [moments.corrected(when, moment) for moment in meant if moment]
+        return [
+            (half, (Command(UNDO, {}), Command(last.name, {**last.arguments, row.when: new})))
+            for half, new in zip(halves, corrected, strict=True)
+        ]
 
     def slips(self, text: str) -> bool:
         """Whether a text corrects itself: "upstairs, I mean the hall"."""
@@ -139,7 +166,9 @@ class FollowUps:
     def _shift(self, last: ToolCall, text: str) -> Command | None:
         """Return what "put it an hour later" does with what was just written down: it moves from where it stands."""
         match, shift = self._shifts.fullmatch(text), self._table.of(last.name).shift
-        if match is None or not shift or moments.whole(match["by"]) is None:
+        if match is None or not shift:
+            return None
+        if not moments.whole(match["by"]) and not self._seconds(match.groupdict().get("length") or ""):
             return None
         names = [shift["new"], shift["name"]] if "new" in shift else [shift["name"]]
         named = next(filter(None, (last.arguments.get(name) for name in names)), "")

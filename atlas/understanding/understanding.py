@@ -122,9 +122,9 @@ class Reader:
         chances = SecondChances(sentences, turns, wishes, declined, scopes, questions, read_whole, with_chances)
         self._chances, self._verification = chances, Verification(sentences, coverage, chances, questions, with_chances)
         self._steps_as_spoken = (
-            *(goes_on.dictation, corrections.as_it_was),
+            *(goes_on.dictation, corrections.half_hour, corrections.as_it_was),
             *(declined.prohibition, scopes.restoration, scopes.all_but, scopes.but_otherwise, scopes.all_off),
-            *(declined.to_nobody, declined.retraction),
+            *(declined.to_nobody, goes_on.not_after_all, declined.retraction),
             *(goes_on.answer, goes_on.which_device, goes_on.elsewhere, goes_on.one_of_several),
             *(corrections.instead, corrections.another_thing, goes_on.how_much_of_nothing),
             *(corrections.set_anew, corrections.of_last_deed, corrections.left_alone, goes_on.repetition),

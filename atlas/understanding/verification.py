@@ -13,6 +13,7 @@ from atlas.understanding.choices import MeaningChoice
 from atlas.understanding.clarifications import Clarifications
 from atlas.understanding.command_traits import ADDING, are_like, name_any, of_home, only_look, says_all, written_down
 from atlas.understanding.coverage import Coverage, for_now, undoes_itself
+from atlas.understanding.dialogue import with_target
 from atlas.understanding.dialogue_turn import DialogueTurn, Understand
 from atlas.understanding.grammar import Half
 from atlas.understanding.lasting_deeds import for_a_while
@@ -222,6 +223,8 @@ class Verification:
             return commands == read or are_like(parse, read)
         if are_like(parse, commands) and (parse.commands or parse.chance >= SURE):
             return True
+        if _is_one_deed(commands) and _named(parse.commands) == _named(commands) and parse.commands[-1] == commands[-1]:
+            return True  # German says its verb once for several things, behind the last of them
         if not parse.is_sure():
             topic, _, rest = parse.act.partition(".")
             if rest and all(one.tool.startswith(f"{topic}.") for one in commands):
@@ -235,6 +238,19 @@ class Verification:
         wish = self._frames.wish(text)
         alone = self._sentences.parse(wish, turn.names, turn.room) if wish else NOT_PARSED
         return alone.is_sure() and are_like(alone, commands)
+
+
+def _named(commands: Sequence[Command]) -> list[object]:
+    """Return the devices that commands name, one each."""
+    return [one.arguments.get("device") for one in commands]
+
+
+def _is_one_deed(commands: Sequence[Command]) -> bool:
+    """Whether several commands do the same to several devices."""
+    alike = all(
+        one.tool == commands[0].tool and with_target(one, {}) == with_target(commands[0], {}) for one in commands
+    )
+    return len(commands) > 1 and alike and all(_named(commands))
 
 
 def _on_the_first(commands: Sequence[Command], names: Names) -> tuple[Command, ...]:

@@ -201,6 +201,9 @@ def _steps() -> Sequence[_Step]:
         (r"\b(?:am |in der )?(?:frühen )?(vormittag|nachmittag|mittag|abend|nacht)s?\b", _in_part),
         (r"\b(?:am morgen|morgens|in der früh|früh)\b", "in the morning"),
         (r"\bmorgen\b", "tomorrow"),
+        # from where it stood
+        (r"\b(?:um )?(\d+(?:\.\d+)? \w+(?: and \d+ \w+)?) (?:später|nach hinten)\b", r"\1 later"),
+        (r"\b(?:um )?(\d+(?:\.\d+)? \w+(?: and \d+ \w+)?) (?:früher|eher|nach vorne?)\b", r"\1 earlier"),
         # ends
         (r"\bab (?=on |next |today|tomorrow|this |the )", "starting "),
         (r"\bbis (?:zum |zu )?(?=on |next |today|tomorrow|this |the |in )", "until "),
