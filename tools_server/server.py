@@ -24,7 +24,7 @@ import anyio
 from tools_server.calling import call
 from tools_server.gate.confirmations import read_house_key
 from tools_server.gate.signed_head import AUDIT_FILE, read_signed_head
-from tools_server.values.household import add_house, add_languages, add_role, at_home
+from tools_server.values.household import add_gate, add_house, add_role, at_home
 from tools_server.values.stderr import say
 from wall import logs
 from wall.chain import verify
@@ -98,14 +98,7 @@ def _settings(arguments: list[str]) -> tuple[ServerSettings, bool]:
         epilog=COMMANDS,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
-    add_house(parser)
-    parser.add_argument("--data", type=Path, metavar="DIR", help="where tools.db, the record and the folders lie")
-    parser.add_argument("--folders", type=Path, metavar="DIR", help="where the agents' folders lie; DATA by default")
-    parser.add_argument("--agents", type=Path, metavar="FILE", help="TOML: one table per agent")
-    parser.add_argument("--policy", type=Path, metavar="FILE", help="TOML: the rules")
-    parser.add_argument("--tools", type=Path, metavar="FILE", help="TOML: settings, one table per tool file")
-    parser.add_argument("--egress", type=Path, metavar="PATH", help="the socket of the way out; none without it")
-    parser.add_argument("--house-key", type=Path, metavar="FILE", help="public key of who may bring a person's yes")
+    add_gate(parser)
     parser.add_argument("--signed-head", type=Path, metavar="FILE", help="how far the record goes, as the house signed")
     wire = parser.add_mutually_exclusive_group(required=True)
     wire.add_argument("--socket", type=Path, metavar="PATH", help="HTTP on a unix socket")
@@ -116,8 +109,6 @@ def _settings(arguments: list[str]) -> tuple[ServerSettings, bool]:
     parser.add_argument(
         "--telemetry", action="store_true", help="with --stdio: notifications telemetry/update, every ten seconds"
     )
-    parser.add_argument("--timezone", default="", metavar="ZONE", help="of the house; the machine's own by default")
-    add_languages(parser)
     given = parser.parse_args(arguments)
     if bool(given.agent) != given.stdio:
         parser.error("--stdio and --agent NAME go together")

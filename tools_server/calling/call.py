@@ -32,7 +32,7 @@ from cryptography.hazmat.primitives.serialization import load_pem_private_key
 
 from tools_server.calling.call_client import CallAnswer, CallClient, CannotAsk, CommandLineCall, SignedYes
 from tools_server.calling.sessions import CallSession, NoSession, Sessions
-from tools_server.values.household import add_house, add_languages, add_role, at_home, running
+from tools_server.values.household import add_gate, add_house, add_role, at_home, running
 from tools_server.values.stderr import say
 from tools_server.wires.strict_json import MessageRefused, parse
 from wall.chain import digest
@@ -80,18 +80,9 @@ def _say(answer: dict[str, Any], session: CallSession | None) -> None:
 def _given(arguments: list[str]) -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="atlas-tools call", description="Make one call and print its answer as JSON.")
     parser.add_argument("request", metavar="JSON", help='{"tool": "tasks.list", "params": {}}; - reads it from stdin')
-    add_house(parser)
-    parser.add_argument("--data", type=Path, metavar="DIR", help="where sessions are kept, and all else")
-    parser.add_argument("--folders", type=Path, metavar="DIR", help="where the agents' folders lie; DATA by default")
+    add_gate(parser)
     parser.add_argument("--agent", required=True, metavar="NAME", help="whose call this is")
     add_role(parser)
-    parser.add_argument("--agents", type=Path, metavar="FILE", help="TOML: one table per agent")
-    parser.add_argument("--policy", type=Path, metavar="FILE", help="TOML: the rules")
-    parser.add_argument("--tools", type=Path, metavar="FILE", help="TOML: settings, one table per tool file")
-    parser.add_argument("--egress", type=Path, metavar="PATH", help="the socket of the way out; none without it")
-    parser.add_argument("--house-key", type=Path, metavar="FILE", help="public key of who may bring a person's yes")
-    parser.add_argument("--timezone", default="", metavar="ZONE", help="of the house; the machine's own by default")
-    add_languages(parser)
     parser.add_argument("--socket", type=Path, metavar="PATH", help="ask the server that listens there")
     parser.add_argument("--token-file", type=Path, metavar="FILE", help="with --socket: the agent's token")
     parser.add_argument(

@@ -42,8 +42,17 @@ def add_role(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--as", dest="role", choices=ROLES, default="", help="whom it speaks for; a guest otherwise")
 
 
-def add_languages(parser: argparse.ArgumentParser) -> None:
-    """Let `--languages` say what the house speaks aloud, the usual one first."""
+def add_gate(parser: argparse.ArgumentParser) -> None:
+    """Let a command line say what lies behind the gate, and in which zone and languages it speaks."""
+    add_house(parser)
+    parser.add_argument("--data", type=Path, metavar="DIR", help="where tools.db, the record and sessions lie")
+    parser.add_argument("--folders", type=Path, metavar="DIR", help="where the agents' folders lie; DATA by default")
+    parser.add_argument("--agents", type=Path, metavar="FILE", help="TOML: one table per agent")
+    parser.add_argument("--policy", type=Path, metavar="FILE", help="TOML: the rules")
+    parser.add_argument("--tools", type=Path, metavar="FILE", help="TOML: settings, one table per tool file")
+    parser.add_argument("--egress", type=Path, metavar="PATH", help="the socket of the way out; none without it")
+    parser.add_argument("--house-key", type=Path, metavar="FILE", help="public key of who may bring a person's yes")
+    parser.add_argument("--timezone", default="", metavar="ZONE", help="of the house; the machine's own by default")
     parser.add_argument(
         "--languages",
         type=lambda names: tuple(dict.fromkeys(supported(name) for name in names.split(","))),
