@@ -73,6 +73,21 @@ def test_a_tap_switches_a_light_of_a_real_broker_and_the_page_sees_who_else_does
 def test_a_house_without_devices_says_what_to_do(house):
     with opened(house, path="home") as page:
         expect(page.get_by_role("heading", name="No devices yet")).to_be_visible()
+        page.get_by_role("link", name="Connect them").click()
+        expect(page.get_by_role("heading", name="Home Assistant")).to_be_visible(timeout=ANSWER_MS)
+
+
+def test_the_first_page_of_a_new_house_leads_its_owner_to_settling_in_and_nobody_else(house: Running) -> None:
+    for role, count in (("owner", 1), ("adult", 0)):
+        made = house.atlas("token", "create", "--name", f"a new {role}s", "--role", role).stdout
+        with opened(house, token=made.strip().splitlines()[-1]) as page:
+            connected(page)
+            expect(page.get_by_role("button", name="What time is it?")).to_be_visible()
+            step = page.get_by_role("link", name="Let in a phone")
+            expect(step).to_have_count(count)
+            if count:
+                step.click()
+                expect(page.get_by_role("button", name="Add a phone or a screen")).to_be_visible()
 
 
 def test_a_spoken_timer_is_seen_and_stopped_and_the_stopping_taken_back(house, thing):
@@ -228,3 +243,35 @@ def test_the_owner_sees_how_busy_the_machine_is_and_how_fast_a_model_speaks(hous
         house.client().chat.completions.create(model="family", messages=message)  # type: ignore[arg-type]
         expect(speed).to_have_attribute("aria-label", re.compile(r"and [1-9][\d.,]* in the last"), timeout=ANSWER_MS)
         expect(processor.locator("polyline")).not_to_have_attribute("points", drawn or "")
+
+
+def test_a_phone_says_in_words_what_comes_under_a_month_of_dots(house: Running, thing: str):
+    with opened(house, path="calendar", viewport={"width": 390, "height": 844}) as page:
+        page.get_by_role("button", name="New event").click()
+        page.get_by_label("What").fill(thing)
+        page.get_by_role("button", name="Save").click()
+        coming = page.get_by_role("region", name="Coming up")
+        event = coming.locator(".event", has_text=re.compile(thing, re.I))
+        expect(event).to_contain_text("All day")
+        page.set_viewport_size({"width": 1280, "height": 800})
+        expect(coming).to_have_count(0)
+        page.set_viewport_size({"width": 390, "height": 844})
+        event.click()
+        page.get_by_role("button", name="Remove").click()
+        page.get_by_role("button", name=re.compile("^Yes: ")).click()
+        expect(event).to_have_count(0, timeout=ANSWER_MS)
+
+
+def test_the_owner_sees_by_day_how_long_each_part_of_an_answer_took(house: Running):
+    with opened(house) as page:
+        connected(page)
+        say(page, "set a timer for twenty minutes")
+        answer(page)
+        page.evaluate("location.hash = '#/house/turns'")
+        expect(page.locator(".day-bar")).to_have_count(14)
+        expect(page.locator(".day-bar [data-share=half]")).to_have_count(1)
+        page.get_by_label("What is measured").select_option(label="The whole answer")
+        page.get_by_text("Every day in numbers").click()
+        expect(page.locator("section[aria-labelledby=days] .row").first).to_contain_text(
+            re.compile(r"half within .*s, 95 % within .*s · \d+ answers?")
+        )

@@ -235,11 +235,20 @@ def test_a_press_while_the_house_speaks_silences_it_and_listens(house):
         page.keyboard.up(" ")
 
 
+# How much of the answer had been heard when somebody pressed, before anything is done about it.
+HEARD_AT_PRESS = """
+  const press = () => { window.heardAtPress = Number(document.documentElement.dataset.heardMs ?? 0); };
+  for (const kind of ["pointerdown", "keydown"]) addEventListener(kind, press, { capture: true });
+"""
+STOP_MS = 100
+
+
 @pytest.mark.parametrize("by", ["button", "escape"])
-def test_stop_empties_what_is_still_to_be_heard_within_a_tenth_of_a_second(house, by):
+def test_stop_empties_what_is_still_to_be_heard_within_a_tenth_of_a_second(house, by, capsys):
     with opened(house) as page:
+        page.add_init_script(HEARD_AT_PRESS)
+        page.reload()
         speaking(page)
-        before = heard_ms(page)
         if by == "escape":
             page.keyboard.press("Escape")
         else:
@@ -248,7 +257,10 @@ def test_stop_empties_what_is_still_to_be_heard_within_a_tenth_of_a_second(house
         after = heard_ms(page)
         page.wait_for_timeout(400)
         assert heard_ms(page) == after
-        assert after - before < 1000  # the answer is much longer
+        still_heard = after - page.evaluate("window.heardAtPress")
+        with capsys.disabled():
+            print(f"\nstop by {by}: {still_heard} ms of the answer were heard after it (budget {STOP_MS})")
+        assert still_heard <= STOP_MS
         expect(page.locator(".entry.house").last).to_have_attribute("data-entry", "cut")
 
 
@@ -324,6 +336,21 @@ def test_a_change_is_taken_back_by_its_undo(house):
         answer(page)
         page.get_by_role("button", name="Undo").last.click()
         expect(page.locator(".deed").last).to_contain_text("Taken back", timeout=ANSWER_MS)
+
+
+def test_a_card_unfolds_to_what_was_called_with_what_and_what_came_of_it(house):
+    with opened(house) as page:
+        connected(page)
+        say(page, "set a timer for twenty minutes")
+        answer(page)
+        card = page.locator(".deed").last
+        expect(card.get_by_text("timers.start")).to_be_hidden()
+        card.locator("summary").focus()
+        page.keyboard.press("Enter")
+        facts = card.locator(".facts")
+        expect(facts).to_contain_text("timers.start")
+        expect(facts.locator("div", has_text="seconds")).to_contain_text("1200")
+        expect(facts.locator("div", has_text="Result")).to_contain_text("20 minutes")
 
 
 async def test_a_house_that_went_away_is_found_again_and_nothing_typed_is_lost(config, data):

@@ -121,8 +121,8 @@ function Card({ task, columns, onOpen, dragged }: CardProperties) {
       >
         {task.title}
       </button>
-      <TaskFacts task={task} />
       <MoveTo task={task} columns={columns} />
+      <TaskFacts task={task} />
     </li>
   );
 }
@@ -147,6 +147,7 @@ function MoveTo({ task, columns }: { task: TaskItem; columns: string[] }) {
   return (
     <label class="move">
       <span class="unseen">{`${say.moveTo}: ${task.title}`}</span>
+      <Icon name="move" size={20} />
       <select value="" onChange={(event) => move(task, event.currentTarget.value)}>
         <option value="" disabled>
           {say.moveTo}

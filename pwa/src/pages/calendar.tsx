@@ -73,7 +73,10 @@ export function Calendar() {
             setSpan("day");
           };
           return span === "month" ? (
-            <Month days={days} month={at.getMonth()} events={events} onDay={openDay} />
+            <>
+              <Month days={days} month={at.getMonth()} events={events} onDay={openDay} />
+              <Coming days={days} events={events} onShow={setShown} />
+            </>
           ) : (
             <Agenda days={days} events={events} onShow={setShown} />
           );
@@ -153,7 +156,29 @@ function Month({
   );
 }
 
-function Agenda({ days, events, onShow }: { days: Date[]; events: EventItem[]; onShow: (event: EventItem) => void }) {
+const COMING_DAYS = 5;
+
+/** What comes next in a month whose days are too small for words. */
+function Coming({ days, events, onShow }: { days: Date[]; events: EventItem[]; onShow: (event: EventItem) => void }) {
+  const today = midnight(new Date());
+  const coming = days.filter((day) => midnight(day) >= today && eventsOf(day, events).length).slice(0, COMING_DAYS);
+  if (!coming.length) return null;
+  return (
+    <section class="coming" aria-label={words.value.calendar.coming}>
+      <h2>{words.value.calendar.coming}</h2>
+      <Agenda days={coming} events={events} onShow={onShow} named />
+    </section>
+  );
+}
+
+interface AgendaProperties {
+  days: Date[];
+  events: EventItem[];
+  onShow: (event: EventItem) => void;
+  named?: boolean; // a single day too
+}
+
+function Agenda({ days, events, onShow, named = days.length > 1 }: AgendaProperties) {
   const say = words.value.calendar;
   return (
     <ol class="agenda">
@@ -161,7 +186,7 @@ function Agenda({ days, events, onShow }: { days: Date[]; events: EventItem[]; o
         const here = eventsOf(day, events);
         return (
           <li key={isoDay(day)}>
-            {days.length > 1 && <h3 data-today={midnight(day) === midnight(new Date())}>{dayOf(day)}</h3>}
+            {named && <h3 data-today={midnight(day) === midnight(new Date())}>{dayOf(day)}</h3>}
             {here.length ? (
               <ul class="card rows">
                 {here.map((event) => (

@@ -4,8 +4,10 @@ import { useEffect, useState } from "preact/hooks";
 import type { DeviceChange, DeviceItem, DevicesReply, HomeReply } from "../api.ts";
 import { act } from "../house/deeds.ts";
 import { useLive } from "../house/live.ts";
+import { me } from "../house/me.ts";
 import { Icon, type IconName } from "../parts/icon.tsx";
 import { Empty, Loaded } from "../parts/loaded.tsx";
+import { hrefOf } from "../route.ts";
 import { words } from "../strings/index.ts";
 
 const ICONS: Record<string, IconName> = {
@@ -32,6 +34,11 @@ export function Home() {
           ) : (
             <Empty icon="home" title={say.none}>
               <p>{say.noneHow}</p>
+              {me.value?.role === "owner" && (
+                <a class="button solid" href={hrefOf("house", "settings")}>
+                  {say.connect}
+                </a>
+              )}
             </Empty>
           )
         }

@@ -79,7 +79,7 @@ function Leave() {
   }
 
   return (
-    <section class="fields" aria-label={say.leave}>
+    <section class="card padded fields" aria-label={say.leave}>
       <label>
         {say.to}
         <select value={to.value} onChange={(event) => (to.value = event.currentTarget.value)}>

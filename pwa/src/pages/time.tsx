@@ -43,7 +43,7 @@ function Timers() {
           </>
         )}
       </Loaded>
-      <ul class="chips" aria-label={say.startTimer}>
+      <ul class="presets" aria-label={say.startTimer}>
         {MINUTES.map((minutes) => (
           <li key={minutes}>
             <button type="button" class="plain" onClick={() => act("POST", "/api/timers", { seconds: minutes * 60 })}>
@@ -80,7 +80,7 @@ function Timer({ timer }: { timer: TimerItem }) {
       <div>
         <p class="clock">{ended ? say.ended : clockOf(left)}</p>
         <p class="soft">
-          {name}
+          {timer.name || clockOf(timer.seconds)}
           {timer.room && ` · ${timer.room}`}
           {timer.state === "paused" && ` · ${say.paused}`}
         </p>

@@ -13,6 +13,7 @@ const STROKES = {
   notes: "M6 3.5h8.5L19 8v12.5H6ZM14 3.5V8h5M9 12h7M9 15.5h5",
   calendar: "M4.5 6h15v14h-15ZM4.5 10.5h15M8.5 3.5V7M15.5 3.5V7",
   past: "M4.5 5.5h15v11H11l-4 3.5v-3.5H4.5ZM8 9.5h8M8 12.5h5",
+  move: "M4 8h13M13.5 4.5 17 8l-3.5 3.5M20 16H7M10.5 12.5 7 16l3.5 3.5",
   more: "M5 11h2v2H5ZM11 11h2v2h-2ZM17 11h2v2h-2Z",
   stop: "M7 7h10v10H7Z",
   send: "M12 19.5V5M5.5 11.5 12 5l6.5 6.5",
@@ -53,7 +54,15 @@ export type IconName = keyof typeof STROKES;
 
 export function Icon({ name, size = 24 }: { name: IconName; size?: number }) {
   return (
-    <svg class="icon" viewBox="0 0 24 24" width={size} height={size} aria-hidden="true" focusable="false">
+    <svg
+      class="icon"
+      data-icon={name}
+      viewBox="0 0 24 24"
+      width={size}
+      height={size}
+      aria-hidden="true"
+      focusable="false"
+    >
       <path d={STROKES[name]} />
     </svg>
   );

@@ -57,7 +57,39 @@ export function DeedCard({ deed, answer }: { deed: Deed; answer: string }) {
         {!repeats && <p class="sentence">{sentence.charAt(0).toLocaleUpperCase() + sentence.slice(1)}</p>}
       </div>
       {deed.receipt && <Undo deed={deed} />}
+      {deed.state !== "running" && <Call deed={deed} />}
     </div>
+  );
+}
+
+/** What was called, with what, and what came of it: for who wants to know, folded away. */
+function Call({ deed }: { deed: Deed }) {
+  const say = words.value.talk;
+  const given = Object.entries(deed.arguments).filter(([, value]) => value !== null && value !== "");
+  return (
+    <details class="call">
+      <summary aria-label={say.details} title={say.details}>
+        <Icon name="next" size={18} />
+      </summary>
+      <dl class="facts">
+        <div>
+          <dt>{say.called}</dt>
+          <dd translate={false}>{deed.tool}</dd>
+        </div>
+        {given.map(([name, value]) => (
+          <div key={name} translate={false}>
+            <dt>{name}</dt>
+            <dd>{typeof value === "object" ? JSON.stringify(value) : String(value)}</dd>
+          </div>
+        ))}
+        {deed.sentence && (
+          <div>
+            <dt>{say.result}</dt>
+            <dd>{deed.sentence}</dd>
+          </div>
+        )}
+      </dl>
+    </details>
   );
 }
 

@@ -4,9 +4,11 @@ import { useSignal } from "@preact/signals";
 import { useEffect, useRef } from "preact/hooks";
 import { agent } from "../house/agent.ts";
 import { say as sayToHouse, story, talk } from "../house/house.ts";
+import { me } from "../house/me.ts";
 import { prefer, preferences } from "../house/preferences.ts";
 import { AgentSwitch, agentName } from "../parts/agent-switch.tsx";
 import { Icon } from "../parts/icon.tsx";
+import { hrefOf } from "../route.ts";
 import { words } from "../strings/index.ts";
 import { EntryView } from "./entry.tsx";
 import { TalkButton } from "./talk-button.tsx";
@@ -79,6 +81,23 @@ function Welcome() {
           </li>
         ))}
       </ul>
+      {me.value?.role === "owner" && (
+        <>
+          <p>{say.firstSteps}</p>
+          <ul class="chips">
+            <li>
+              <a class="plain" href={hrefOf("house", "settings")}>
+                {say.steps.settings}
+              </a>
+            </li>
+            <li>
+              <a class="plain" href={hrefOf("house", "devices")}>
+                {say.steps.devices}
+              </a>
+            </li>
+          </ul>
+        </>
+      )}
     </div>
   );
 }

@@ -1,9 +1,10 @@
 /** Turns: where the time of an answer went, one by one and over days. */
 
-import type { TurnDaysReply, TurnItem, TurnsReply } from "../../api.ts";
+import { useState } from "preact/hooks";
+import type { TurnDay, TurnDaysReply, TurnItem, TurnsReply } from "../../api.ts";
 import { useLive } from "../../house/live.ts";
 import { Loaded } from "../../parts/loaded.tsx";
-import { dayOf, momentOf } from "../../parts/when.ts";
+import { addDays, dayOf, isoDay, momentOf } from "../../parts/when.ts";
 import { words } from "../../strings/index.ts";
 
 // From the end of the words to the first sound, as the house's clock has it: each stage ends at its mark.
@@ -124,62 +125,87 @@ function Turn({ turn }: { turn: TurnItem }) {
   );
 }
 
+const COUNTED_DAYS = 14;
+const STAGE_CHOICES = ["first_sound_at_ms", "words_at_ms", "stt_ms", "llm_ms", "tool_ms", "tts_ms", "whole"] as const;
+
+/** How long a stage took on each of the last days: half of the answers, and 95 of a hundred. */
 function Days() {
-  const live = useLive<TurnDaysReply>("/api/turns/percentiles?days=14");
+  const live = useLive<TurnDaysReply>(`/api/turns/percentiles?days=${COUNTED_DAYS}`);
   const say = words.value.house;
+  const [stage, setStage] = useState<string>(STAGE_CHOICES[0]);
   return (
     <section aria-labelledby="days">
       <h2 id="days">{say.days14}</h2>
       <Loaded live={live}>
         {({ days }) => {
-          const first = (day: (typeof days)[number]) => day.stages.find(({ stage }) => stage === "first_sound_at_ms");
-          const longest = Math.max(1, ...days.map((day) => first(day)?.p95 ?? 0));
-          return days.length ? (
-            <section class="card table days" aria-label={say.firstSound} tabIndex={0}>
-              <table>
-                <thead>
-                  <tr>
-                    <th scope="col">{say.day}</th>
-                    <th scope="col">{say.firstSound}</th>
-                    <th scope="col">{say.answers}</th>
-                    <th scope="col">{say.failed}</th>
-                  </tr>
-                </thead>
-                <tbody>
-                  {days.map((day) => {
-                    const sound = first(day);
-                    return (
-                      <tr key={day.day}>
-                        <th scope="row">{dayOf(new Date(`${day.day}T00:00`))}</th>
-                        <td>
-                          {sound ? (
-                            <>
-                              <span
-                                class="range"
-                                aria-hidden="true"
-                                style={{ "--to": `${(100 * sound.p95) / longest}%` }}
-                              >
-                                <span style={{ width: `${(100 * sound.p50) / longest}%` }} />
-                              </span>
-                              {say.percentiles(spell(sound.p50), spell(sound.p95))}
-                            </>
-                          ) : (
-                            "–"
-                          )}
-                        </td>
-                        <td>{day.turns}</td>
-                        <td>{day.failed}</td>
-                      </tr>
-                    );
-                  })}
-                </tbody>
-              </table>
-            </section>
-          ) : (
-            <p class="soft">{say.noTurns}</p>
+          const measured = STAGE_CHOICES.filter((name) => days.some((day) => stageOf(day, name)));
+          if (!days.length) return <p class="soft">{say.noTurns}</p>;
+          return (
+            <>
+              <label class="stage-choice">
+                <span class="soft">{say.stage}</span>
+                <select value={stage} onChange={(event) => setStage(event.currentTarget.value)}>
+                  {measured.map((name) => (
+                    <option key={name} value={name}>
+                      {say.dayStages[name]}
+                    </option>
+                  ))}
+                </select>
+              </label>
+              <Percentiles days={days} stage={stage} />
+            </>
           );
         }}
       </Loaded>
     </section>
+  );
+}
+
+const stageOf = (day: TurnDay, name: string) => day.stages.find(({ stage }) => stage === name);
+
+function Percentiles({ days, stage }: { days: TurnDay[]; stage: string }) {
+  const say = words.value.house;
+  const longest = Math.max(1, ...days.map((day) => stageOf(day, stage)?.p95 ?? 0));
+  const height = (ms: number) => `${((100 * ms) / longest).toFixed(1)}%`;
+  const dates = Array.from({ length: COUNTED_DAYS }, (_, ago) => addDays(new Date(), ago + 1 - COUNTED_DAYS));
+  return (
+    <div class="card padded">
+      <p class="soft legend">
+        <span data-share="half">{say.half}</span>
+        <span data-share="most">{say.most}</span>
+        <b>{say.upTo(spell(longest))}</b>
+      </p>
+      <ol class="day-bars" aria-hidden="true">
+        {dates.map((at) => {
+          const took = days.filter(({ day }) => day === isoDay(at)).map((day) => stageOf(day, stage))[0];
+          return (
+            <li key={isoDay(at)} title={took && `${dayOf(at)}: ${say.percentiles(spell(took.p50), spell(took.p95))}`}>
+              <span class="day-bar">
+                {took && <span data-share="most" style={{ height: height(took.p95) }} />}
+                {took && <span data-share="half" style={{ height: height(took.p50) }} />}
+              </span>
+              <span class="soft">{at.getDate()}</span>
+            </li>
+          );
+        })}
+      </ol>
+      <details>
+        <summary>{say.everyDay}</summary>
+        <ul class="rows">
+          {days.map((day) => {
+            const took = stageOf(day, stage);
+            return (
+              <li key={day.day} class="row column-row">
+                <p class="name">{dayOf(new Date(`${day.day}T00:00`))}</p>
+                <p class="soft">
+                  {took ? say.percentiles(spell(took.p50), spell(took.p95)) : "–"} ·{" "}
+                  {say.ofTurns(day.turns, day.failed)}
+                </p>
+              </li>
+            );
+          })}
+        </ul>
+      </details>
+    </div>
   );
 }
