@@ -40,6 +40,7 @@ class Lexicon:
         self._things: Sequence[Sequence[str]] = words.get("things", ())
         self._words = {asking: _lexicon(words, asking=asking) for asking in (False, True)}
         self._known = lru_cache(HOUSES)(self._lexicon_of)
+        self._joined = lru_cache(HOUSES)(_joined_spellings)
         self._read = lru_cache(CLAUSES)(self._tokens_of)
         self.compound = lru_cache(CLAUSES)(self._compound)
 
@@ -113,7 +114,7 @@ class Lexicon:
         """Return the one device whose name begins with a word: "Arbeitsplatte" of Arbeitsplattenlicht."""
         if not self._compounds or len(word) <= LEAST_LETTERS:
             return None
-        called = [device for device in names.devices if "".join(spelled(device.name)).startswith(word)]
+        called = [device for spelling, device in self._joined(names) if spelling.startswith(word)]
         return Token("device", called[0], word) if len(called) == 1 and called[0].kind != "person" else None
 
     def _lexicon_of(self, names: Names, *, asking: bool) -> Mapping[tuple[str, ...], Token]:
@@ -187,6 +188,11 @@ def _is_there(thing: Token, place: Token, names: Names) -> bool:
 def spelled(text: str) -> list[str]:
     """Return the words of a text as words are compared: "Küche" is "kueche"."""
     return _WORD.findall(text.casefold().translate(_UMLAUTS))
+
+
+def _joined_spellings(names: Names) -> Sequence[tuple[str, NamedDevice]]:
+    """Return the names of devices as one word each."""
+    return [("".join(spelled(device.name)), device) for device in names.devices]
 
 
 def _parts(names: Names, *, asking: bool) -> Mapping[str, Sequence[NamedDevice]]:

@@ -10,10 +10,14 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections.abc import Iterable
+from functools import cache
 
 from hassil.expression import Alternative, Expression, Group, ListReference, Permutation, RuleReference, TextChunk
-from hassil.intents import Intents, TextSlotList
+from hassil.intents import Intents, RangeSlotList, SlotList, TextSlotList
+from hassil.numbers import get_rbnf_engine
 
+MOST_NUMBERS = 10_000  # of a list, that are written out
+BEGIN = 3  # letters by which a number in words is known
 _NO_LETTERS = re.compile(r"[\W_]+")
 
 
@@ -38,9 +42,7 @@ class LoosePatterns:
                 return self._parts[f"<{name}"]
             case ListReference(list_name=name):
                 if f"{{{name}" not in self._parts:
-                    values = self._grammar.slot_lists.get(name)
-                    known = [one.text_in for one in values.values] if isinstance(values, TextSlotList) else ()
-                    self._parts[f"{{{name}"] = self._any(known) if known else ".*"
+                    self._parts[f"{{{name}"] = self._of_list(self._grammar.slot_lists.get(name))
                 return self._parts[f"{{{name}"]
             case Alternative(items=items):
                 return self._any(items)
@@ -48,8 +50,31 @@ class LoosePatterns:
                 return "".join(map(self._of, items))
         return ".*"
 
+    def _of_list(self, values: SlotList | None) -> str:
+        if isinstance(values, TextSlotList) and values.values:
+            return self._any(one.text_in for one in values.values)
+        if not isinstance(values, RangeSlotList):
+            return ".*"
+        if not values.words:
+            return r"\d+"
+        if values.stop - values.start > MOST_NUMBERS:
+            return ".*"
+        begins = _begins(values.words_language or self._grammar.language, tuple(values.get_numbers()))
+        return rf"(?:\d+|(?:{'|'.join(begins)}).*)" if begins else ".*"
+
     def _any(self, some: Iterable[Expression]) -> str:
         return f"(?:{'|'.join(dict.fromkeys(map(self._of, some)))})"
+
+
+@cache
+def _begins(language: str, numbers: tuple[float, ...]) -> tuple[str, ...]:
+    """Return how numbers begin that are written out; nothing in a language in which hassil cannot do that."""
+    try:
+        engine = get_rbnf_engine(language)
+    except ValueError:
+        return ()
+    words = (word for number in numbers for word in engine.format_number(number).text_by_ruleset.values())
+    return tuple(dict.fromkeys(re.escape(letters(word)[:BEGIN]) for word in words))
 
 
 def letters(text: str) -> str:

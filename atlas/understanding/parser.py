@@ -222,11 +222,15 @@ class Parser:
     def _wish_at_the_end(self, text: str, names: Names, room: str, before: Before) -> tuple[MeaningChoice, ...]:
         """Return the deed on devices that the last clause asks for alone: "it stinks to heaven, kitchen window up"."""
         *reasons, wish = _REASON.split(text)
-        if not reasons or " " not in wish.strip() or before.act:
+        if not reasons or " " not in wish.strip() or before.act or not self._names_something(wish, names):
             return ()
         parse = self.parse(wish, names, room)
         deed = parse.is_of_devices and parse.named
         return (MeaningChoice(wish.strip(" .,!?"), parse.commands),) if deed else ()
+
+    def _names_something(self, text: str, names: Names) -> bool:
+        """Whether some word in a text names a thing, a place or a person: the encoder need not read any other."""
+        return any(piece.token for piece in self._masks.pieces(self._rewrites(text), names))
 
     def knows(self, commands: Sequence[Command]) -> bool:
         """Tell whether it was taught what these commands do: of others it has neither a reading nor a question."""

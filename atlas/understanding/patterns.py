@@ -47,16 +47,20 @@ class PatternIndex:
                 self._always.add(number)
             for fragment in fragments:
                 self._by_gram.setdefault(fragment[:GRAM], set()).add(number)
-        self._lengths = sorted({*map(len, self._by_gram)})
 
     def possible(self, text: str) -> set[int]:
         """Return the numbers of the patterns that may match in `text`."""
-        plain, numbers = _folded(text), {*self._always}
-        for length in self._lengths:
-            for at in range(len(plain) - length + 1):
-                if more := self._by_gram.get(plain[at : at + length]):
-                    numbers |= more
+        numbers = {*self._always}
+        for gram in self._by_gram.keys() & _grams(text):
+            numbers |= self._by_gram[gram]
         return numbers
+
+
+@lru_cache(IN_MEMORY)  # every table of a language is asked for the same text
+def _grams(text: str) -> frozenset[str]:
+    """Return every run of up to `GRAM` letters in a text."""
+    plain = _folded(text)
+    return frozenset(plain[at : at + length] for length in range(1, GRAM + 1) for at in range(len(plain)))
 
 
 _index = lru_cache(TABLES)(PatternIndex)

@@ -24,7 +24,7 @@ from hassil.expression import Alternative, Expression, Group, ListReference, Per
 from hassil.intents import Intent, IntentData, Intents, RangeSlotList, SlotList, TextSlotList
 from hassil.recognize import RecognizeResult
 from hassil.string_matcher import MatchContext, MatchSettings, match_expression
-from hassil.util import normalize_for_matching, remove_skip_words
+from hassil.util import normalize_for_matching
 
 from atlas.errors import ConfigError
 from atlas.understanding.loose_patterns import LoosePatterns, letters
@@ -86,7 +86,14 @@ class _Template:
 class _House:
     """The names of one house, ready to be searched for."""
 
-    lists: Mapping[str, Any]  # "name", "area", "floor" → a trie of their values
+    lists: Mapping[str, Mapping[str, Sequence[Any]]]  # "name", "area", "floor" → as it is said → values for hassil
+
+    def values_in(self, name: str, plain: str) -> list[Any]:
+        """Return the values of a list that are said in a text, in their order there."""
+        spoken = (
+            (at, len(words), values) for words, values in self.lists[name].items() if (at := plain.find(words)) >= 0
+        )
+        return [value for *_, values in sorted(spoken, key=lambda one: one[:2]) for value in values]
 
 
 class PublicGrammar:
@@ -107,6 +114,10 @@ class PublicGrammar:
             for sentence in data.sentences
         ]
         self._index = PatternIndex([template.loose for template in self._templates])
+        # As hassil leaves them out (its `remove_skip_words`), which makes these patterns anew for every sentence.
+        skips = "|".join(re.escape(one.strip()) for one in sorted(self._all.skip_words, key=len, reverse=True))
+        ways = (r"(?<!\w)(?:{0})(?!\w)", r"^(?:\s*(?:{0})(?!\w)\s*)+", r"(?:\s*(?<!\w)(?:{0})\s*)+$")
+        self._skips = [re.compile(way.format(skips or "(?!)"), re.IGNORECASE) for way in ways]
         self._house = lru_cache(2)(_house)  # the names of before, and those of now
         settings = MatchSettings(slot_lists=self._all.slot_lists, language=self._all.language)
         for name, values in self._all.slot_lists.items():
@@ -137,8 +148,8 @@ class PublicGrammar:
         plain = text.replace("’", "'")
         lists: dict[str, SlotList] = {}
         named: dict[str, list[Any]] = {}
-        for name, trie in house.lists.items():
-            named[name] = [value for _, _, value in trie.find(plain.casefold())]
+        for name in house.lists:
+            named[name] = house.values_in(name, plain.casefold())
             lists[name] = TextSlotList(name=name, values=named[name])
         domains = {value.context["domain"] for value in named["name"]}
         some = self._some(plain, {name for name, values in named.items() if values}, domains)
@@ -152,10 +163,12 @@ class PublicGrammar:
         blocks: dict[str, dict[int, tuple[IntentData, list[Sentence]]]] = {}
         for number in sorted(set().union(*map(self._index.possible, spoken))):
             template = self._templates[number]
-            if not template.lists <= named or not any(map(template.loose.fullmatch, spoken)):
+            if not template.lists <= named:
                 continue
             required = template.data.requires_context.get("domain")
             if required is not None and "name" in template.lists and domains.isdisjoint(required):
+                continue
+            if not any(map(template.loose.fullmatch, spoken)):
                 continue
             remainder = blocks.setdefault(template.intent.name, {}).setdefault(id(template.data), (template.data, []))
             remainder[1].append(template.sentence)
@@ -170,9 +183,8 @@ class PublicGrammar:
 
     def _without_skips(self, text: str) -> set[str]:
         """Return the letters of a text as it is, and without words that may be skipped: all, or those at one end."""
-        words, skips = normalize_for_matching(text).text, self._all.skip_words
-        ends = ((True, True), (True, False), (False, True))
-        less = [remove_skip_words(words, skips, False, start, end) for start, end in ends] if skips else []
+        words = normalize_for_matching(text).text
+        less = [skip.sub(" ", words) for skip in self._skips] if self._skips[0].search(words) else ()
         return {*map(letters, (words, *less))}
 
     def _lists_in(self, sentence: Sentence) -> frozenset[str]:
@@ -237,7 +249,7 @@ def _with_negated_numbers(raw: dict[str, Any], language: str) -> dict[str, Any]:
 
 
 def _house(names: Names) -> _House:
-    return _House({name: _trie(name, values) for name, values in named_here(names).items()})
+    return _House({name: _spoken(name, values) for name, values in named_here(names).items()})
 
 
 def named_here(names: Names) -> Mapping[str, Sequence[tuple[str, str, Any]]]:
@@ -255,13 +267,13 @@ def named_here(names: Names) -> Mapping[str, Sequence[tuple[str, str, Any]]]:
     return {"name": [*devices, *people, *lists], "area": rooms, "floor": floors}
 
 
-def _trie(name: str, values: Iterable[tuple[str, str, Any]]) -> Any:
-    trie = hassil.Trie()
+def _spoken(name: str, values: Iterable[tuple[str, str, Any]]) -> Mapping[str, Sequence[Any]]:
     spoken = [(" ".join(words.split()), out, context) for words, out, context in values if words.strip()]
+    by_words: dict[str, list[Any]] = {}
     for value in TextSlotList.from_tuples(spoken, allow_template=False, name=name).values:
         assert isinstance(value.text_in, hassil.TextChunk)
-        trie.insert(value.text_in.text.strip().casefold(), value)
-    return trie
+        by_words.setdefault(value.text_in.text.strip().casefold(), []).append(value)
+    return by_words
 
 
 def reading_of(result: RecognizeResult, room: str) -> IntentReading:

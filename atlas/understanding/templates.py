@@ -49,6 +49,9 @@ TOOL_OF_PUBLIC_INTENT = {
 _NOT_NEEDED = ("{timer_hour", "{timer_minute", "{timer_half", "{timer_command")
 _ANY = ""  # the edge of a template that may be anything
 MATCHES = 256  # in memory: those of the last few turns
+SUM = "world.calculate"
+_WORD = re.compile(r"\w+")
+_SIGNS = re.compile(r"[^\w\s]|\dx|\bx\b")  # some of these are none, which does no harm
 HALF = "ask."  # how intents begin that are half a command: what is missing is asked for
 
 Edge = Callable[[str], str]
@@ -93,6 +96,8 @@ class Templates:
     def __init__(self, tables: Mapping[str, Any], public: Mapping[str, Any]) -> None:
         self.every = Intents.from_dict(_joined(tables, public))
         self._loose = LoosePatterns(self.every)
+        sums: Mapping[str, str] = tables["arithmetic"]
+        self._numbers, self._operators = ({*sums[words].split()} for words in ("numbers", "operators"))
         self._wholes = self._by_edges([one for name, one in self.every.intents.items() if not name.startswith(HALF)])
         self._matches = lru_cache(MATCHES)(self._match)  # one turn asks for the same words in several ways
         self._halves = self._by_edges([one for name, one in self.every.intents.items() if name.startswith(HALF)])
@@ -104,8 +109,15 @@ class Templates:
     def _match(self, words: str, half: bool) -> Sequence[RecognizeResult]:
         plain = letters(words)
         fitting = (self._halves if half else self._wholes).of(words)
-        some = [one for one in fitting if one.loose.fullmatch(plain)]
+        out = "" if self._may_hold_a_sum(words) else SUM
+        some = [one for one in fitting if one.intent.name != out and one.loose.fullmatch(plain)]
         return tuple(hassil.recognize_all(words, self._only(some))) if some else ()
+
+    def _may_hold_a_sum(self, words: str) -> bool:
+        """Whether words have numbers and what is done with them: to hassil any words are a sum."""
+        plain = {*_WORD.findall(words.lower())}
+        numbered = not plain.isdisjoint(self._numbers) or any(map(str.isdecimal, words))
+        return numbered and (not plain.isdisjoint(self._operators) or bool(_SIGNS.search(words)))
 
     def _by_edges(self, some: Iterable[Intent]) -> _Edges:
         results: dict[tuple[str, str], list[_Template]] = defaultdict(list)

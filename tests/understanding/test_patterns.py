@@ -7,10 +7,12 @@ from pathlib import Path
 
 import hassil
 import pytest
+from hassil.expression import ListReference
+from hassil.intents import Intents
 from hassil.recognize import RecognizeResult
 
 import atlas.understanding
-from atlas.understanding.loose_patterns import letters
+from atlas.understanding.loose_patterns import LoosePatterns, letters
 from atlas.understanding.patterns import PatternIndex, Rewrites
 from atlas.understanding.templates import Templates, open_sentences
 
@@ -67,9 +69,53 @@ def test_no_template_is_passed_over_that_hassil_matches(language: str) -> None:
     _, templates = open_sentences(language)
     assert isinstance(templates, Templates)
     for text in sentences(language, every=150):
-        every = sorted(map(described, hassil.recognize_all(text, templates.every)))
-        some = (result for half in (False, True) for result in templates.match(text, half=half))
-        assert sorted(map(described, some)) == every, text
+        every, some = (
+            hassil.recognize_all(text, templates.every),
+            [*templates.match(text), *templates.match(text, half=True)],
+        )
+        assert sorted(map(described, filter(may_be, some))) == sorted(map(described, filter(may_be, every))), text
+
+
+def may_be(result: RecognizeResult) -> bool:
+    """Whether a match can be meant: to hassil any words are a sum, which has a test of its own."""
+    return result.intent.name != "world.calculate"
+
+
+@pytest.mark.parametrize(
+    ("language", "text", "tried"),
+    [
+        ("en", "2+2", True),
+        ("en", "Seven times eight", True),
+        ("en", "square root of nine", True),
+        ("en", "who invented the telephone", False),
+        ("de", "zwei mal drei", True),
+        ("de", "12 geteilt durch 4", True),
+        ("de", "wer hat das Telefon erfunden", False),
+    ],
+)
+def test_words_are_tried_as_a_sum_only_where_a_number_is_among_them(language: str, text: str, tried: bool) -> None:
+    _, templates = open_sentences(language)
+    assert any(result.intent.name == "world.calculate" for result in templates.match(text)) is tried
+
+
+@pytest.mark.parametrize(
+    ("language", "words", "fits"),
+    [
+        ("en", "twenty two point five degrees", True),
+        ("en", "22.5 degrees", True),
+        ("en", "make it warm", False),
+        ("de", "zweiundzwanzig Grad", True),
+        ("de", "Dreißig Grad", True),
+        ("de", "mach es warm", False),
+    ],
+)
+def test_a_template_that_begins_with_a_number_is_tried_on_what_begins_like_one(
+    language: str, words: str, fits: bool
+) -> None:
+    grammar = Intents.from_dict(
+        {"language": language, "intents": {}, "lists": {"n": {"range": {"from": 0, "to": 100}}}}
+    )
+    assert bool(LoosePatterns(grammar).of(ListReference("n")).match(letters(words))) is fits
 
 
 def test_letters_are_the_same_however_they_are_typed() -> None:
