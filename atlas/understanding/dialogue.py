@@ -90,6 +90,7 @@ class Dialogue:
         self._about_it = [(re.compile(way, re.IGNORECASE), to) for way, to in words.get("about_it", ())]
         self._that_one = re.compile(words.get("that_one", "(?!)"), re.IGNORECASE)
         self._plural = re.compile(words.get("plural", "(?!)"), re.IGNORECASE)
+        self._owned = re.compile(tables.get("frames", {}).get("possessive", "(?!)"), re.IGNORECASE)
         self._restores = re.compile(words.get("restores", "(?!)"), re.IGNORECASE)
         self._place = re.compile(words["there"], re.IGNORECASE)
         self._at_place: str = words["at_place"]
@@ -269,6 +270,8 @@ class Dialogue:
         devices = _devices(last.things, names)
         left = self._frames.named(out["left"], devices, names, room)
         spared = [device for device in devices if any(_is_among(device, one.arguments) for one in left)]
+        whose = f"{out['left'].casefold()} "  # "but not Mia's"
+        spared = spared or [one for one in devices if self._owned.search(out["left"]) and _begins(one, whose)]
         reversed_by = {switch: not call.arguments.get(switch)} if switch else {}
         return tuple(Command(tool, {**reversed_by, "device": device.name}) for device in spared)
 
@@ -664,6 +667,11 @@ def _is_among(device: NamedDevice, named: Mapping[str, Any]) -> bool:
     if "device" in named:
         return bool(device.name == named["device"])
     return named.get("kind") == device.kind and named.get("room") == device.room
+
+
+def _begins(device: NamedDevice, word: str) -> bool:
+    """Whether a device, or its room, is called by a word and something more."""
+    return any(name.casefold().startswith(word) for name in (device.name, device.room, *device.aliases))
 
 
 def _is_so(thing: Referent, command: Command) -> bool:

@@ -16,6 +16,7 @@ from atlas.understanding.list_names import with_near_name
 from atlas.understanding.meaning import NO_DEED, TurnMeaning, leaning
 from atlas.understanding.named_places import NamedPlaces
 from atlas.understanding.names import NOBODY, Names
+from atlas.understanding.part_ways import PartWays
 from atlas.understanding.sentence_reader import SentenceReader
 from atlas.understanding.slots import Command
 
@@ -35,6 +36,7 @@ class Scopes:
         self._exemptions = Exemptions(tables.get("exempt", {}), self._frames)
         self._contrasts = Contrasts(tables.get("apart", {}), self._frames)
         self._everything_off = EverythingOff(tables.get("everything_off", {}), self._frames.lexicon)
+        self._part_ways = PartWays(tables.get("part_ways", {}))
         self._places = NamedPlaces(tables.get("places", {}), self._frames.lexicon)
         self._new_list: str = tables.get("new_list", "")
         self._usual_lists: Sequence[str] = tables["shopping"]
@@ -108,7 +110,17 @@ class Scopes:
 
     def hold(self, heard: SpokenTurn, meant: TurnMeaning) -> TurnMeaning:
         """Return what is meant within what a turn leaves alone, the places it names and the lists that there are."""
-        return self._in_places(heard, self._without_exempt(heard, meant))
+        return self._part_of_the_way(heard, self._in_places(heard, self._without_exempt(heard, meant)))
+
+    def _part_of_the_way(self, heard: SpokenTurn, meant: TurnMeaning) -> TurnMeaning:
+        """Return what is meant, only so far as a turn says; the question whether, of what can only open wide."""
+        text = heard.verbatim[0]
+        if not self._part_ways.move(text, meant.commands):
+            return meant
+        made = self._part_ways.in_part(meant.commands, heard.names, heard.room)
+        if made:
+            return replace(meant, commands=made)
+        return self._questions.whether(self._part_ways.whole(text), meant.commands)
 
     def _without_exempt(self, heard: SpokenTurn, meant: TurnMeaning) -> TurnMeaning:
         """Return what is meant; the question which one, for deeds of a turn whose exemption could not be read.

@@ -57,6 +57,10 @@ class SeveralTimers:
         name = self._name.search(part.text)
         return Command("timers.start", {"seconds": seconds, **({"name": name["name"]} if name else {})})
 
+    def _numbers(self, words: str) -> Sequence[int]:
+        """Return the numbers in some words, "one for nine" having one."""
+        return [int(one) for one in _NUMBER.findall(self._digits(self._another.sub(" ", words)))]
+
     def _parts(self, text: str) -> Sequence[_Part]:
         """Return the parts of a sentence; none is cut in the middle of a length."""
         lengths = durations.find_in_any_language(text)
@@ -70,7 +74,7 @@ class SeveralTimers:
         for start, end in zip(starts, ends, strict=True):
             words = text[start:end]
             inside = [length.seconds for length in lengths if start <= length.start < end]
-            numbers = [int(one) for one in _NUMBER.findall(self._digits(words))] if not inside else []
+            numbers = self._numbers(words) if not inside else []
             if len(inside) > 1 or len(numbers) > 1:
                 return ()
             parts.append(_Part(int(sum(inside)), sum(numbers), words))

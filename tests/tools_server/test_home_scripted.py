@@ -73,7 +73,7 @@ HOUSE = {
         sensor("Smoke Detector", "Hall", "smoke", on=False),
         sensor("Thermometer", "Kitchen", "temperature", value=21.4, unit="°C"),
         sensor("Phone Battery", "", "battery", value=58, unit="%"),
-        {"name": "Movie night", "kind": "scene", "can": ["scene"]},
+        {"name": "Movie night", "kind": "scene"},
         {"name": "Anna", "kind": "person", "state": {"place": "home"}},
         {"name": "Ben", "kind": "person", "state": {"place": "School"}},
     ],

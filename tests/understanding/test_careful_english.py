@@ -7,11 +7,12 @@ from typing import Any
 
 import pytest
 
-from atlas.conversation import Message, ToolCall
+from atlas.conversation import Actor, Message, ToolCall, Turn
 from atlas.understanding.coverage import undoes_itself
+from atlas.understanding.names import NamedDevice, NamedPlace, Names
 from atlas.understanding.slots import Command
 from atlas.understanding.understanding import Understanding
-from tests.understanding.test_exemptions import meant
+from tests.understanding.test_exemptions import meant, reader
 
 pytestmark = pytest.mark.real
 
@@ -116,6 +117,7 @@ def test_what_is_not_so_yet_and_what_is_only_a_text_is_not_done(text: str) -> No
         "you can leave the kettle on, I'm still making tea",
         "keep the hall light on tonight",
         "keep the kitchen blind open while I'm cooking",
+        "leave the kettle going",
     ],
 )
 def test_what_is_to_stay_as_it_is_is_not_done_and_that_is_said(text: str) -> None:
@@ -130,10 +132,75 @@ def test_what_is_to_stay_as_it_is_is_not_done_and_that_is_said(text: str) -> Non
         "Anna wants the bedroom painted sage green",
         "my wife wants the living room redecorated in blue",
         "Tom would like the reading lamp mended",
+        "Tom reckons the hall light should be off by now",
+        "Anna thinks the living room heating is too high",
+        "I like the reading lamp red",
     ],
 )
-def test_what_takes_a_craftsman_is_no_deed_of_the_house(text: str) -> None:
+def test_what_takes_a_craftsman_and_what_somebody_thinks_is_no_deed_of_the_house(text: str) -> None:
     assert meant(text).empty
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["turn the kettle on at sunset", "when it gets dark, turn on the hall light", "close the kitchen blind at dusk"],
+)
+def test_what_the_sun_shall_begin_is_not_done_at_once(text: str) -> None:
+    assert not meant(text).commands
+
+
+@pytest.mark.parametrize(
+    ("text", "by"),
+    [
+        ("open the bedroom blinds a little", 20),
+        ("open the bedroom blinds, but not all the way", 20),
+        ("close the kitchen blind a bit", -20),
+    ],
+)
+def test_what_is_to_move_a_little_moves_a_part_of_the_way(text: str, by: int) -> None:
+    [command] = meant(text).commands
+    assert (command.tool, command.arguments["what"], command.arguments["by"]) == ("home.adjust", "position", by)
+
+
+@pytest.mark.parametrize(
+    ("text", "what", "by"),
+    [
+        ("the television's a bit quiet", "volume", 10),
+        ("the television is too quiet", "volume", 10),
+        ("the radio's far too loud", "volume", -10),
+        ("the reading lamp's too dim", "brightness", 20),
+        ("the reading lamp is a bit bright", "brightness", -20),
+    ],
+)
+def test_too_much_of_something_wants_less_of_it(text: str, what: str, by: int) -> None:
+    [command] = meant(text).commands
+    assert (command.arguments["what"], command.arguments["by"]) == (what, by)
+
+
+def test_what_can_only_open_wide_is_asked_about_where_a_little_is_wanted() -> None:
+    garage = NamedDevice("garage door", "cover", "garage", "garage", can=frozenset({"open"}))
+    turn = Turn("", "open the garage door a little", Actor("", "test", "owner", ""), 0.0)
+    understood = reader().understand(turn, Names(devices=(garage,), rooms=(NamedPlace("garage"),)))
+    assert not understood.commands
+    assert understood.choices
+
+
+@pytest.mark.parametrize(
+    ("text", "tool", "arguments"),
+    [
+        ("lights out in the bedroom, the kids are in bed", "home.turn", {"on": False, "room": "bedroom"}),
+        ("no butter, put milk on the shopping list", "lists.add", {"items": ["milk"]}),
+        (
+            "wake me at quarter to seven tomorrow, double maths first thing",
+            "alarms.set",
+            {"when": "at quarter to seven tomorrow"},
+        ),
+    ],
+)
+def test_a_reason_names_nothing_that_is_wanted(text: str, tool: str, arguments: dict[str, Any]) -> None:
+    [command] = meant(text).commands
+    assert command.tool == tool
+    assert arguments.items() <= dict(command.arguments).items()
 
 
 @pytest.mark.parametrize(

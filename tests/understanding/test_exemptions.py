@@ -161,3 +161,10 @@ def test_it_is_asked_which_lights_are_meant_outside_of_a_place() -> None:
     understood = meant("turn off all lights outside of the hall")
     assert not understood.commands
     assert understood.reply == "Which one do you mean?"
+
+
+def test_all_but_one_of_many_is_done_to_all_the_others() -> None:
+    lamps = tuple(NamedDevice(f"lamp {letter}", "light", "hall") for letter in "abcdefghijklmn")
+    names = Names(devices=(*lamps, NamedDevice("night light", "light", "bedroom")))
+    turn = Turn("", "turn off all the lights but leave the night light on", Actor("", "test", "owner", ""), 0.0)
+    assert len(reader().understand(turn, names).commands) == len(lamps)

@@ -132,7 +132,7 @@ def _device(number: int, given: _Device) -> Device:
         name=given.name,
         room=given.room,
         kind=given.kind,
-        can=frozenset(given.can),
+        can=frozenset(given.can) | (frozenset({"scene"}) if given.kind == "scene" else frozenset()),
         state=state,
         tells=given.kind != "scene",
         shape=given.shape,
