@@ -8,7 +8,8 @@ import socket
 import ssl
 import threading
 import time
-from collections.abc import AsyncIterator, Callable
+import types
+from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
@@ -336,7 +337,7 @@ def test_a_config_that_is_none_is_not_a_device(payload: bytes) -> None:
 KEYS = st.sampled_from(
     ["name", "dev", "cmps", "stat_t", "avty", "t", "p", "~", "val_tpl", "modes", "sup_clrm", "bri_scl"]
 )
-VALUES = st.none() | st.booleans() | st.floats() | st.text()
+VALUES = st.none() | st.booleans() | st.floats() | st.text() | st.just(10**400)
 
 
 @settings(max_examples=30, deadline=None)
@@ -350,6 +351,41 @@ def test_no_config_whatever_is_an_accident(value: Any) -> None:
         for discovered_device in discovered_devices:
             for listen in discovered_device.listens:
                 listen.read("1")
+
+
+HOSTILE = (
+    "1",
+    "1e400",
+    "nan",
+    "[[",
+    f'{{"a":{10**350},"brightness":{10**350}}}',
+    f"1,2,{10**350}",
+    "9" * 4400,
+    '{"a":{"b":[]}}',
+)
+
+
+@pytest.mark.parametrize(
+    ("component", "more"),
+    [
+        ("fan", {"pct_cmd_t": "p", "pct_stat_t": "p", "spd_rng_min": 1, "spd_rng_max": 10**400}),
+        ("light", {"bri_cmd_t": "b", "bri_stat_t": "b", "bri_scl": 1e-320}),
+        ("light", {"schema": "json", "brightness": True, "bri_scl": 1e-320}),
+        ("light", {"clr_temp_cmd_t": "c", "clr_temp_stat_t": "s", "min_mireds": 1e-320, "max_mireds": 1e-320}),
+        ("cover", {"pos_t": "s", "pos_open": 1e-320}),
+        ("sensor", {"val_tpl": "{{ value_json.a }}"}),
+        ("sensor", {"val_tpl": 0.0}),
+    ],
+)
+def test_no_number_of_a_device_is_an_accident(component: str, more: Mapping[str, Any]) -> None:
+    try:
+        devices = discovered("ha", f"ha/{component}/x/config", config(cmd_t="a", stat_t="s", **more))
+    except Unclear:
+        return
+    for device in devices:
+        for listen in device.listens:
+            for payload in HOSTILE:
+                listen.read(payload)
 
 
 def test_heating_blinds_and_locks_are_told_in_their_own_words() -> None:
@@ -620,6 +656,7 @@ class Assistant:
     deaf: bool = False
     unit: str = "°C"
     aliases: dict[str, list[str]] = field(default_factory=dict)
+    registries: Mapping[str, Any] = field(default_factory=dict)  # instead of those below
     connections: list[ServerConnection] = field(default_factory=list)
 
     def serve(self, connection: ServerConnection) -> None:
@@ -644,6 +681,8 @@ class Assistant:
             id, kind = question["id"], question["type"]
             result: Any = None
             match kind:
+                case str() if (name := kind.removeprefix("config/").removesuffix("_registry/list")) in self.registries:
+                    result = self.registries[name]
                 case "subscribe_events":
                     events[0] = id if question["event_type"] == "state_changed" else events[0]
                 case "get_states":
@@ -715,7 +754,11 @@ async def assistant(data: Path) -> AsyncIterator[tuple[House, Assistant, Server]
 
 @asynccontextmanager
 async def assisted(
-    data: Path, more: str = "", unit: str = "°C", **how: Any
+    data: Path,
+    more: str = "",
+    unit: str = "°C",
+    registries: Mapping[str, Any] = types.MappingProxyType({}),
+    **how: Any,
 ) -> AsyncIterator[tuple[House, Assistant, Server]]:
     things = [
         entity("light.hall", "off", "Hall light", supported_color_modes=["brightness", "color_temp"]),
@@ -726,7 +769,7 @@ async def assisted(
         entity("sensor.out", "7.5", "Outside", unit_of_measurement="°C"),
         entity("automation.x", "on", "Not a device"),
     ]
-    small = Assistant({thing["entity_id"]: thing for thing in things}, unit=unit)
+    small = Assistant({thing["entity_id"]: thing for thing in things}, unit=unit, registries=registries)
     (data / "token").write_text("token\n")
     server = serve(small.serve, "127.0.0.1", 0)
     thread = threading.Thread(target=server.serve_forever)
@@ -962,3 +1005,35 @@ async def test_a_connection_that_breaks_is_made_again(assistant: Any) -> None:
     assert "cannot be reached" in (await opened.call("home.turn", on=True, device="hall light")).text
     await opened.until(lambda: opened.home.ha.connected)
     assert await opened.said("home.turn", on=True, device="hall light") == "The Hall light is now on."
+
+
+async def test_what_home_assistant_would_never_say_is_dropped_and_the_house_goes_on(assistant: Any) -> None:
+    opened, small, _ = assistant
+    odd = [
+        {"type": "result", "id": []},
+        {"type": "result", "id": 10**400},
+        {"type": "event", "event": {"event_type": "state_changed", "data": {"entity_id": []}}},
+        *(
+            {"type": "event", "event": {"event_type": "state_changed", "data": {"entity_id": id, "new_state": state}}}
+            for id, state in (
+                ("light.odd", entity("light.odd", "on", "Odd", brightness=float("inf"), color_temp_kelvin=10**400)),
+                ("media_player.odd", entity("media_player.odd", "on", "Odd player", volume_level=float("nan"))),
+                ("climate.odd", entity("climate.odd", "heat", "Odd heating", temperature=10**400, min_temp=10**400)),
+            )
+        ),
+    ]
+    for message in odd:
+        await anyio.to_thread.run_sync(small.connections[0].send, json.dumps(message))
+    assert await opened.said("home.turn", on=True, device="hall light") == "The Hall light is now on."
+    assert {"Odd", "Odd player", "Odd heating"} <= {device.name for device in opened.home.devices()}
+
+
+async def test_rows_of_home_assistants_registries_that_name_nothing_are_passed_over(data: Path) -> None:
+    rows = {
+        "area": [{"area_id": [], "name": "x"}, {"area_id": "attic", "name": "Attic", "floor_id": {}}],
+        "entity": [{"entity_id": "light.hall", "area_id": {}, "device_id": []}, {"entity_id": None}],
+        "floor": [{"floor_id": []}],
+    }
+    async with assisted(data, registries=rows) as (opened, _, _):
+        assert "Hall light" in {device.name for device in opened.home.devices()}
+        assert "Attic" in {room.name for room in opened.home.plan().rooms}

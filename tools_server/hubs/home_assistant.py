@@ -28,7 +28,8 @@ ANSWER_SECONDS = 10.0
 FIRST_BACKOFF_SECONDS = 0.5
 LONGEST_BACKOFF_SECONDS = 60.0
 MOST_DEVICES = 2000
-_REGISTRIES = ("floor", "area", "device", "entity")
+_REGISTRIES = {"floor": "floor_id", "area": "area_id", "device": "id", "entity": "entity_id"}  # and what names a row
+_KEYS = (*_REGISTRIES.values(), "device_id", "unique_id")
 log = logging.getLogger(__name__)
 
 
@@ -225,11 +226,9 @@ class HomeAssistant:
         self._fahrenheit = isinstance(units, dict) and units.get("temperature") == "°F"
         while True:
             self._stale = anyio.Event()
-            for name in _REGISTRIES:
+            for name, key in _REGISTRIES.items():
                 listed = await self._known(f"config/{name}_registry/list")
-                self._registries[name] = (
-                    [row for row in listed if isinstance(row, dict)] if isinstance(listed, list) else []
-                )
+                self._registries[name] = _rows(listed, key)
             # The list says everything of an entity but what else it is called.
             ids = [id for id in self._states if kind_of(id)]
             entries = await self._known("config/entity_registry/get_entries", entity_ids=ids)
@@ -268,7 +267,8 @@ class HomeAssistant:
     def _heard(self, message: Any) -> None:
         if not isinstance(message, dict):
             return
-        if message.get("type") == "result" and (waiting := self._waiting.get(message.get("id", -1))):
+        number = message.get("id")
+        if message.get("type") == "result" and isinstance(number, int) and (waiting := self._waiting.get(number)):
             waiting.answer = message
             waiting.done.set()
         event = message.get("event")
@@ -285,6 +285,16 @@ class HomeAssistant:
             elif known or len(self._states) < MOST_DEVICES:
                 self._states[id] = new
             self._turned(known != (id in self._states))
+
+
+def _rows(listed: Any, key: str) -> list[Mapping[str, Any]]:
+    """Return the rows of a registry that name themselves; what should name another row and is no text, names none."""
+    rows = [row for row in listed if isinstance(row, dict)] if isinstance(listed, list) else []
+    return [
+        {name: None if name in _KEYS and not isinstance(value, str) else value for name, value in row.items()}
+        for row in rows
+        if isinstance(row.get(key), str)
+    ]
 
 
 def _names(listed: Any) -> tuple[str, ...]:

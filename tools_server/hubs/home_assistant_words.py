@@ -33,6 +33,7 @@ _MEDIA: Mapping[str, int] = {  # what of a player's state needs which flags
 }
 SEARCH_MEDIA = 4_194_304
 _PLACES = {"home": "home", "not_home": "away"}
+MOST = 1e12  # of what anything measures
 
 
 def kind_of(entity: str) -> Kind | None:
@@ -142,7 +143,7 @@ class RegistryEntity:
             measured: float | None = float(value)
         except ValueError:
             measured = None
-        if measured is None or abs(measured) > 1e12 or measured != measured:
+        if measured is None or not abs(measured) < MOST:
             return {"value": spoken_name(value), "unit": unit}
         if unit == "°F":
             measured, unit = (measured - 32) * 5 / 9, "°C"
@@ -151,7 +152,8 @@ class RegistryEntity:
 
 def _number(attributes: Mapping[str, Any], name: str) -> float | None:
     value = attributes.get(name)
-    return value if isinstance(value, (int, float)) and not isinstance(value, bool) else None
+    is_number = isinstance(value, (int, float)) and not isinstance(value, bool)
+    return value if is_number and abs(value) < MOST else None  # also no "nan" and no "inf"
 
 
 def _colour(listed: Any) -> str | None:

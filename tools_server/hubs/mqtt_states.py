@@ -62,7 +62,7 @@ class StateReading:
         if text_of(self._config, "schema") == "template":
             return noted("it is described by templates, which I can't read")
         for name, value in self._config.items():
-            if not name.endswith("_template") or not value:
+            if not name.endswith("_template") or value in (None, ""):
                 continue
             if name in _IGNORED_TEMPLATES:
                 continue
@@ -164,9 +164,10 @@ def number_of(value: Any) -> float | None:
     """Return a number; None for what is none, or is not finite."""
     try:
         number = float(value)
-    except (TypeError, ValueError):
+    except (OverflowError, TypeError, ValueError):
         return None
-    return number if abs(number) < 1e9 else None  # also no "nan" and no "inf"
+    # Also no "nan" and no "inf"; and nothing so near to nothing that what is divided by it is endless.
+    return number if number == 0 or 1e-9 < abs(number) < 1e9 else None
 
 
 def _switched(config: Mapping[str, Any], value: Any) -> Mapping[str, Any]:
