@@ -152,8 +152,9 @@ class RegistryEntity:
 
 def _number(attributes: Mapping[str, Any], name: str) -> float | None:
     value = attributes.get(name)
-    is_number = isinstance(value, (int, float)) and not isinstance(value, bool)
-    return value if is_number and abs(value) < MOST else None  # also no "nan" and no "inf"
+    if isinstance(value, bool) or not isinstance(value, (int, float)):
+        return None
+    return value if abs(value) < MOST else None  # also no "nan" and no "inf"
 
 
 def _colour(listed: Any) -> str | None:
