@@ -525,7 +525,10 @@ class Dialogue:
         others = {one.kind for one in names.devices if one.name == target.get("device")} or {target.get("kind", kind)}
         if kind and others - {kind} and names.devices:
             rooms = {thing.room for thing in things}  # "heating off in the bathroom", "the light too"
-            return self._likewise(call, rest, names, rooms.pop() if len(rooms) == 1 else here)
+            spoken_of = rooms.pop() if len(rooms) == 1 else ""
+            made = self._likewise(call, rest, names, spoken_of or here)
+            nowhere = made is not None and spoken_of and {*made.arguments} & {*TARGETS} == {"kind"}
+            return Command(made.tool, {**made.arguments, "room": spoken_of}) if made and nowhere else made
         shape = {"shape": call.arguments["shape"]} if call.arguments.get("shape") and "device" not in target else {}
         remainder.pop("shape", None)
         return Command(call.name, remainder | shape | (without_kind(target) if call.name in OF_ONE_KIND else target))
