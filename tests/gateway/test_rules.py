@@ -34,6 +34,14 @@ async def test_a_rule_is_tried_on_what_was_done_saved_and_taken_out(config, data
         assert len(rows) == 2
 
 
+async def test_a_rule_against_every_change_can_be_taken_out_again(config, data):
+    nothing = {"then": "deny", "because": "Nothing is changed.", "risks": ["change"]}
+    async with api_house(config, data) as world, world.http("owner") as owner:
+        world.house.settings = settings_of(data)
+        assert (await owner.put(f"{RULES}/nothing", json=nothing)).status_code == 200
+        assert (await owner.delete(f"{RULES}/nothing")).status_code == 200
+
+
 async def test_rules_say_which_are_the_houses_own_and_what_they_depend_on(config, data):
     async with api_house(config, data) as world, world.http("owner") as owner:
         rules = (await owner.get(RULES)).json()["rules"]

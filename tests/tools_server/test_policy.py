@@ -116,6 +116,17 @@ def test_no_rule_opens_a_wall() -> None:
     assert ruled(agent=narrow).rule == "agent.tools"
 
 
+def test_no_rule_of_a_house_shuts_its_owner_out_or_leaves_a_timer_ringing() -> None:
+    house = AgentAccount("house", ("*",))
+    at_night = Rule("night", "deny", "Nothing is changed.", risks=("change",))
+    by_name = Rule("shut", "deny", "Nothing is set.", tools=("settings.change", "timers.announced"))
+    for tool in ("settings.change", "timers.announced"):
+        errand = Action(tool, risk="change", agents=("house",))
+        decision = decide(Policy((at_night, by_name)), house, CallActor(role="owner"), errand, {}, SATURDAY_NIGHT)
+        assert decision.verdict == "allow"
+    assert decide(Policy((at_night,)), FAMILY, CallActor(role="owner"), OPEN, {}, SATURDAY_NIGHT).verdict == "deny"
+
+
 def test_after_midnight_it_is_the_next_day() -> None:
     rule = Rule("late", "deny", "It is late.", days=("sat",), hours=(Hours(21 * 60, 7 * 60),))
 

@@ -7,8 +7,18 @@ from datetime import date, timedelta
 from typing import Any
 
 from tools_server.values.language import noted, series, text, weekday
-from tools_server.values.policy import ANY_TIME, DAYS, TAINT, Action, AgentAccount, CallActor, Policy, Rule, decide
-from tools_server.values.rights import OF_ROLES
+from tools_server.values.policy import (
+    ANY_TIME,
+    DAYS,
+    OF_ROLES,
+    TAINT,
+    Action,
+    AgentAccount,
+    CallActor,
+    Policy,
+    Rule,
+    decide,
+)
 from wall.roles import ROLES
 
 A_MONDAY = date(2024, 1, 1)

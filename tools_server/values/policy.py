@@ -33,6 +33,7 @@ _OF_TAINT: Mapping[Risk, Verdict] = {
     "destructive": "confirm",
     "outward": "explicit",
 }
+OF_ROLES = "role:"  # how rules begin that rights.py makes of the table of roles; no row of policy.toml can be called so
 TAINT = "taint"  # the rule of that; no row of the table can be called so
 
 
@@ -118,10 +119,11 @@ class Rule:
     def concerns(self, action: Action) -> bool:
         """Whether the rule can speak of such a tool at all.
 
-        What only a named agent may do, such as bringing a person's yes, is that agent's own work and nobody's wish:
-        to ask a person first would be to ask about the answer.
+        What only a named agent may do is that agent's own work and nobody's wish: to bring a person's yes, to note that
+        a timer was heard, to take a rule out again. A table that could deny it would leave timers ringing and owners
+        shut out, so roles alone decide it.
         """
-        return self.then == "deny" or not action.agents
+        return not action.agents or self.id.startswith(OF_ROLES)
 
     def fits(
         self, agent: AgentAccount, actor: CallActor, action: Action, arguments: Mapping[str, Any], at: datetime

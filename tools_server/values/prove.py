@@ -23,8 +23,18 @@ from pathlib import Path
 from typing import Any, TypeAlias
 
 from tools_server.values.codes import Code
-from tools_server.values.policy import DAYS, STRICTNESS, Action, AgentAccount, Hours, Policy, Rule, fits_any, plain
-from tools_server.values.rights import OF_ROLES
+from tools_server.values.policy import (
+    DAYS,
+    OF_ROLES,
+    STRICTNESS,
+    Action,
+    AgentAccount,
+    Hours,
+    Policy,
+    Rule,
+    fits_any,
+    plain,
+)
 from tools_server.values.rules import RulesWrong
 from wall.roles import NOBODY, ROLES
 

@@ -6,10 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from tools_server.values.language import noted
-from tools_server.values.policy import Rule
+from tools_server.values.policy import OF_ROLES, Rule
 from wall.roles import ROLES, Right, may
-
-OF_ROLES = "role:"  # how their names begin; no row of policy.toml can be called so
 
 
 @dataclass(frozen=True, slots=True)
