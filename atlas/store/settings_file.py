@@ -122,6 +122,8 @@ class HouseSettings:
         self._load = load
         self._restart = restart
         self._changing = anyio.Lock()
+        self.deciding = anyio.Lock()
+        """Held by who looks at what stands there to decide what to change, until it is changed."""
 
     @property
     def file(self) -> Path:

@@ -322,6 +322,46 @@ async def test_a_second_account_is_added_changed_and_removed_with_its_secret(con
         assert _secrets(left) == ["new", "hunter2"]
 
 
+async def test_two_accounts_that_are_added_at_once_have_each_their_own_secret(config: Config, data: Path) -> None:
+    async with api_house(config, data) as world, world.http("owner") as owner:
+        settings = world.house.settings = settings_of(data)
+        replies: list[int] = []
+
+        async def add(name: str) -> None:
+            values = MAIL | {"name": name, "password_file": f"secret of {name}"}
+            replies.append((await owner.put(f"{FORMS}/mail?number=-1", json={"values": values})).status_code)
+
+        async with anyio.create_task_group() as tasks:
+            for name in ("anna", "bob", "bob"):
+                tasks.start_soon(add, name)
+        assert sorted(replies) == [200, 200, 400]
+        accounts = settings.config.tool_settings["email"]["accounts"]
+        assert dict(zip((one["name"] for one in accounts), _secrets(accounts), strict=True)) == {
+            "anna": "secret of anna",
+            "bob": "secret of bob",
+        }
+
+
+async def test_who_saw_other_entries_changes_and_removes_none(config: Config, data: Path) -> None:
+    async with api_house(config, data) as world, world.http("owner") as owner:
+        settings = world.house.settings = settings_of(data)
+        for name in ("anna", "bob", "carl"):
+            values = MAIL | {"name": name, "password_file": name}
+            assert (await owner.put(f"{FORMS}/mail?number=-1", json={"values": values})).status_code == 200
+        replies: list[int] = []
+
+        async def remove() -> None:
+            replies.append((await owner.delete(f"{FORMS}/mail?number=0&count=3")).status_code)
+
+        async with anyio.create_task_group() as tasks:
+            tasks.start_soon(remove)
+            tasks.start_soon(remove)
+        assert sorted(replies) == [204, 400]
+        late = await owner.put(f"{FORMS}/mail?number=1&count=3", json={"values": {"password_file": "new"}})
+        assert late.json()["error"]["code"] == "moved"
+        assert _secrets(settings.config.tool_settings["email"]["accounts"]) == ["bob", "carl"]
+
+
 async def test_an_account_that_lacks_something_or_has_anothers_name_is_refused(config: Config, data: Path) -> None:
     async with api_house(config, data) as world, world.http("owner") as owner:
         world.house.settings = settings_of(data)

@@ -85,6 +85,7 @@ SENTENCES = {  # what does not fit a field, by the code that a page may say in w
     "no_phrase": "without any wake word nobody could wake the house",
     "too_many": f"there are {MOST_OF_A_KIND} already",
     "not_there": "there is no such entry",
+    "moved": "entries were added or removed meanwhile: look at them again",
 }
 
 

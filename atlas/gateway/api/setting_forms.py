@@ -49,6 +49,9 @@ NEW = -1  # the entry that is not there yet
 Number = Annotated[
     int, Query(ge=NEW, le=MOST_OF_A_KIND, description="Which entry of a form that has several, from 0; -1 adds one")
 ]
+Count = Annotated[
+    int | None, Query(ge=0, le=MOST_OF_A_KIND, description="How many entries there were when it was chosen, to be sure")
+]
 
 
 class FormFieldItem(ApiReply):
@@ -133,10 +136,17 @@ async def list_forms(caller: OwnerCaller) -> SettingFormsReply:
 
 
 @router.put("/{form}")
-async def save_form(caller: OwnerCaller, form: FormName, body: FormValues, number: Number = 0) -> FormSaved:
+async def save_form(
+    caller: OwnerCaller, form: FormName, body: FormValues, number: Number = 0, count: Count = None
+) -> FormSaved:
     """Save a form: written into the file, comments kept, and counted at once, or refused and nothing changed."""
+    async with _settings(caller).deciding:
+        return await _saved(caller, form, body, number, count)
+
+
+async def _saved(caller: Caller, form: FormName, body: FormValues, number: int, count: int | None) -> FormSaved:
     settings, layout = _settings(caller), layouts(_settings(caller).config)[form]
-    _check_number(settings, layout, number)
+    _check_number(settings, layout, number, count)
     entry = _Entry(form, layout, number)
     known = {field.name: field for field in layout.fields}
     if unknown := sorted(set(body.values) - set(known)):
@@ -159,9 +169,7 @@ async def save_form(caller: OwnerCaller, form: FormName, body: FormValues, numbe
     }
     values |= {name: str(file) for name, (file, _) in secrets.items()}
 
-    def changes() -> Changes:
-        return _changes(_placed(entry, settings), values, body.reach, settings)
-
+    changes = _changes(_placed(entry, settings), values, body.reach, settings)
     by_hand = await settings.change(changes, {file.name: secret for file, secret in secrets.values()})
     caller.house.take_settings(settings.config)
     saved = replace(entry, number=entries(settings.config, layout) - 1) if number == NEW else entry
@@ -169,17 +177,19 @@ async def save_form(caller: OwnerCaller, form: FormName, body: FormValues, numbe
 
 
 @router.delete("/{form}", status_code=204)
-async def remove_entry(caller: OwnerCaller, form: FormName, number: Number) -> None:
+async def remove_entry(caller: OwnerCaller, form: FormName, number: Number, count: Count = None) -> None:
     """Take one of several entries out of the file, with the secret that was typed for it."""
     settings = _settings(caller)
-    layout = layouts(settings.config)[form]
-    entry = _Entry(form, layout, number)
-    if not layout.several or not 0 <= number < entries(settings.config, layout):
-        raise misfit("not_there")
-    files = [_typed_file(settings, entry, field) for field in layout.fields if field.kind == "secret"]
-    await _may_change(caller, [".".join(entry.section)])
-    await settings.change({entry.section: None}, {}, gone=[file.name for file in files if file])
-    caller.house.take_settings(settings.config)
+    async with settings.deciding:
+        layout = layouts(settings.config)[form]
+        entry = _Entry(form, layout, number)
+        if not layout.several or not 0 <= number < entries(settings.config, layout):
+            raise misfit("not_there")
+        _check_number(settings, layout, number, count)
+        files = [_typed_file(settings, entry, field) for field in layout.fields if field.kind == "secret"]
+        await _may_change(caller, [".".join(entry.section)])
+        await settings.change({entry.section: None}, {}, gone=[file.name for file in files if file])
+        caller.house.take_settings(settings.config)
 
 
 @router.post("/{form}/test")
@@ -213,11 +223,13 @@ def _settings(caller: Caller) -> HouseSettings:
     return settings
 
 
-def _check_number(settings: HouseSettings, layout: FormLayout, number: int) -> None:
-    """Raise `RequestError` for an entry that is not there, and for one too many."""
+def _check_number(settings: HouseSettings, layout: FormLayout, number: int, seen: int | None = None) -> None:
+    """Raise `RequestError` for an entry that is not there, one too many, or one whose place may be another's by now."""
     count = entries(settings.config, layout) if layout.several else 1
     if number == NEW and count >= MOST_OF_A_KIND:
         raise misfit("too_many")
+    if layout.several and number != NEW and seen is not None and seen != count:
+        raise misfit("moved")
     if (number == NEW and not layout.several) or number > max(0, count - 1):
         raise misfit("not_there")
 
@@ -298,7 +310,7 @@ def _origin(settings: HouseSettings, entry: _Entry, field: FormField) -> str:
 
 
 def _placed(entry: _Entry, settings: HouseSettings) -> _Entry:
-    """Return a new entry with the place that it gets, now that nobody else adds one."""
+    """Return a new entry with the place that it gets."""
     return replace(entry, number=entries(settings.config, entry.layout)) if entry.number == NEW else entry
 
 

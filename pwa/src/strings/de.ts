@@ -401,6 +401,7 @@ export const de: Words = {
       phrase_twice: "Dieses Weckwort steht zweimal da: Wer gemeint ist, wäre nicht zu erkennen.",
       no_phrase: "Ganz ohne Weckwort könnte niemand das Haus wecken.",
       too_many: "Mehr können es nicht werden.",
+      moved: "Inzwischen kamen Einträge dazu oder wurden entfernt. Öffne die Seite noch einmal.",
       not_there: "Diesen Eintrag gibt es nicht mehr. Öffne die Seite noch einmal.",
       unknown_field: "Dieses Feld hat das Formular nicht. Öffne die Seite noch einmal.",
       not_switch: "Bitte an oder aus wählen.",

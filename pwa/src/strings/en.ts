@@ -391,6 +391,7 @@ export const en = {
       phrase_twice: "This wake word is given twice: who is meant could not be told.",
       no_phrase: "Without any wake word nobody could wake the house.",
       too_many: "There are as many as there can be.",
+      moved: "Entries were added or removed meanwhile. Open the page again.",
       not_there: "This entry is gone. Open the page again.",
       unknown_field: "This form has no such field. Open the page again.",
       not_switch: "Please choose on or off.",

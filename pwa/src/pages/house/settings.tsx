@@ -31,7 +31,7 @@ export function Settings() {
             const key = `${form.form}${form.number}`;
             return (
               <Fragment key={key}>
-                <FormCard form={form} onSaved={refresh} />
+                <FormCard form={form} count={countOf(forms, form)} onSaved={refresh} />
                 {form.several && isLast && form.number >= 0 && adding !== form.form && (
                   <p>
                     <button type="button" class="plain" onClick={() => setAdding(form.form)}>
@@ -40,7 +40,9 @@ export function Settings() {
                     </button>
                   </p>
                 )}
-                {isLast && adding === form.form && <FormCard form={emptied(form)} onSaved={refresh} />}
+                {isLast && adding === form.form && (
+                  <FormCard form={emptied(form)} count={countOf(forms, form)} onSaved={refresh} />
+                )}
               </Fragment>
             );
           })}
@@ -103,7 +105,18 @@ function titleOf(form: SettingForm): string {
   return form.several && name?.value ? `${title}: ${name.value}` : title;
 }
 
-function FormCard({ form, onSaved }: { form: SettingForm; onSaved: () => Promise<void> }) {
+/** How many entries of its kind there are, so that the house can tell when one was added or removed meanwhile. */
+function countOf(forms: SettingForm[], { form }: SettingForm): number {
+  return forms.filter((one) => one.form === form && one.number !== NEW).length;
+}
+
+interface FormCardProps {
+  form: SettingForm;
+  count: number;
+  onSaved: () => Promise<void>;
+}
+
+function FormCard({ form, count, onSaved }: FormCardProps) {
   const say = words.value.settings;
   const its = say.forms[form.form];
   const [filled, setFilled] = useState<Filled>({});
@@ -113,6 +126,7 @@ function FormCard({ form, onSaved }: { form: SettingForm; onSaved: () => Promise
   const working = result.state === "working";
   const isSet = form.fields.some((field) => field.origin !== "default");
   const path = `/api/setting-forms/${form.form}`;
+  const which = `?number=${form.number}${form.several ? `&count=${count}` : ""}`;
   const heading = `form-${form.form}${form.number > 0 ? form.number : form.number === NEW ? "-new" : ""}`;
   const wrong =
     result.state === "done" && !result.ok ? form.fields.find(({ name }) => name === result.field) : undefined;
@@ -125,7 +139,7 @@ function FormCard({ form, onSaved }: { form: SettingForm; onSaved: () => Promise
       form.fields.flatMap((field) => (field.name in filled ? [[field.name, valueOf(field, filled[field.name])]] : [])),
     );
     const body = { values, reach: reach && form.reaches };
-    const saved = await request<FormSaved>(`${path}?number=${form.number}`, body, "PUT");
+    const saved = await request<FormSaved>(`${path}${which}`, body, "PUT");
     const { ok, sentence } = await tried(saved.form);
     setFilled({});
     await onSaved();
@@ -138,7 +152,7 @@ function FormCard({ form, onSaved }: { form: SettingForm; onSaved: () => Promise
     return { state: "done", ok, sentence };
   }
   async function remove(): Promise<FormResult> {
-    await request(`${path}?number=${form.number}`, undefined, "DELETE");
+    await request(`${path}${which}`, undefined, "DELETE");
     setRemoving(false);
     await onSaved();
     return { state: "none" };
