@@ -32,11 +32,12 @@ class RejectedValues:
         self._digits = digits
         self._before, self._behind, self._things = pattern("before"), pattern("behind"), pattern("things")
         self._unit, self._to = pattern("unit"), pattern("to")
+        self._stands = pattern("stands")
         self._alike = [re.compile(way, re.IGNORECASE) for way in words.get("alike", ())]
 
     def without(self, text: str) -> str:
         """Return a text without the values that it rejects; as it is where it rejects none."""
-        if len(text) > LONGEST_CHARACTERS:
+        if len(text) > LONGEST_CHARACTERS or self._stands.search(text):
             return text
         for _ in range(MOST_REJECTED):
             rest = self._without_one(text)

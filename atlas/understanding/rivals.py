@@ -25,6 +25,13 @@ CERTAIN_OF_SILENCE = 0.9  # that nothing is meant, where a grammar read a deed
 SURE_OF_SILENCE = 0.8  # that nothing is meant, where the public grammar takes words as they are: "play nicely"
 LOOK_TOPICS = {"look", "timers.left", "calendar.find", "calendar.list", "email.search", "email.list"}
 
+CHANGES = ("alarms.change", "reminders.change", "tasks.change", "tasks.move")  # which the parser was never taught
+# What it may take a change for.
+WRITTEN = (
+    *("alarms.cancel", "alarms.set", "calendar.add", "calendar.change", "lists.add"),
+    *("reminders.add", "reminders.remove", "tasks.add", "tasks.done"),
+)
+
 BROADCAST = "broadcast.say"
 
 
@@ -100,6 +107,12 @@ def _what_is_deleted_is_not_written(rivals: Rivals) -> TurnMeaning | None:
     """Keep "delete the note the milk is sour", though what is to be deleted reads like what was just noted."""
     deletes = {one.tool for one in rivals.commands} == {"notes.remove"}
     return rivals.unchanged if deletes and rivals.parse.act == "notes.add" else None
+
+
+def _what_is_changed_is_not_made_anew(rivals: Rivals) -> TurnMeaning | None:
+    """Keep a change of what stands: "move the letter reminder to ten". The parser was only taught to write it down."""
+    changes = all(one.tool in CHANGES for one in rivals.commands)
+    return rivals.unchanged if changes and rivals.parse.act in WRITTEN else None
 
 
 def _a_list_is_emptied(rivals: Rivals) -> TurnMeaning | None:
@@ -227,6 +240,7 @@ STEPS: tuple[Callable[[Rivals], TurnMeaning | None], ...] = (
     _nothing_is_done_where_nothing_can_be,
     _the_list_says_what_is_missing,
     _what_is_deleted_is_not_written,
+    _what_is_changed_is_not_made_anew,
     _a_list_is_emptied,
     _the_parser_is_unsure,
     _a_sensor_knows_the_weather,
