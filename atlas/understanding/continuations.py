@@ -51,7 +51,7 @@ class Continuations:
         """Return what an answer to the house's last question comes to, or a choice of one of the things it named."""
         answers = (self._follow_ups.answer(text, turn.history, turn.names) for text in turn.readings)
         if answer := next((one for one in answers if one), None):
-            return leaning(answer if isinstance(answer, str) else (answer,))
+            return leaning(answer if isinstance(answer, str) else tuple(answer))
         for text in turn.readings:
             if chosen := self._which.answer(text, turn.history):
                 return leaning(chosen)
@@ -91,6 +91,13 @@ class Continuations:
         call, words = turn.last.tried[-1], self._sentences.grammar.plain_words(turn.text)
         meant = self._dialogue.elsewhere(call, (), words, turn.names, turn.room)
         return leaning((meant,)) if meant and meant.arguments != call.arguments else None
+
+    def at_another_time(self, turn: DialogueTurn) -> TurnMeaning | None:
+        """Return what could not be done as it was said, at the time named now: "say at which times", "at 8 and 20"."""
+        if not turn.last.tried or turn.last.calls:
+            return None
+        made = self._follow_ups.timed_anew(turn.text, turn.last.tried[-1])
+        return leaning(tuple(made)) if made else None
 
     def one_of_several(self, turn: DialogueTurn) -> TurnMeaning | None:
         """Return a question where several things were done: the last of them may not be what "cancel it" means."""

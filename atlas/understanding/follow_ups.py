@@ -12,6 +12,7 @@ from atlas.understanding.devices import Arguments
 from atlas.understanding.dialogue import UNDO, Dialogue, EarlierTurn, read_result
 from atlas.understanding.grammar import Grammar, Half
 from atlas.understanding.names import NOBODY, Names
+from atlas.understanding.several_moments import SeveralMoments
 from atlas.understanding.slots import Command
 from atlas.understanding.spoken_tools import open_spoken_tools
 from atlas.understanding.which import Places
@@ -57,6 +58,7 @@ class FollowUps:
         self._weather_at: str = tables["weather_at"]
         self._on: Mapping[str, bool] = tables["on_or_off"]
         self._places = Places(tables)
+        self._several_moments = SeveralMoments(tables.get("several_moments", {}))
 
     def correction(
         self,
@@ -262,8 +264,34 @@ class FollowUps:
         half = self._grammar.half(request, names)
         return half if half and history[-1].text.endswith(half.question) else None
 
-    def answer(self, text: str, history: Sequence[Message], names: Names = NOBODY) -> Command | str | None:
-        """Return what `text` answers when the last thing said was a question about half a command."""
+    def answer(self, text: str, history: Sequence[Message], names: Names = NOBODY) -> Sequence[Command] | str:
+        """Return what `text` answers when the last thing said was a question about half a command; `()` for nothing."""
+        if several := self._several_answers(text, history, names):
+            return several
+        answer = self._one_answer(text, history, names)
+        return (answer,) if isinstance(answer, Command) else answer or ()
+
+    def _several_answers(self, text: str, history: Sequence[Message], names: Names) -> Sequence[Command]:
+        """Return the command for each of several moments that answer when: "at eight and at nine"."""
+        half = self._asked_about(history, names)
+        several = self._several_moments.alone(text) if half and half.asks.get("open") == "when" else None
+        if not (half and several):
+            return ()
+        first = self._done(half, half.asks["tool"], half.asks["says"], several.whens[0])
+        return [Command(first.tool, {**first.arguments, "when": when}) for when in several.wished] if first else ()
+
+    def timed_anew(self, text: str, call: ToolCall) -> Sequence[Command]:
+        """Return a call that failed at the moments which are named now; `()` where none are."""
+        row, words = self._table.of(call.name), self._grammar.plain_words(text)
+        if not row.when or not call.arguments.get(row.when):
+            return ()
+        several, one = self._several_moments.alone(text), moments.whole(text.strip(" .!")) or moments.whole(words)
+        once = [moments.corrected(str(call.arguments[row.when]), one)] if one else []
+        new = several.wished if several else once
+        return [Command(call.name, {**call.arguments, row.when: when}) for when in new]
+
+    def _one_answer(self, text: str, history: Sequence[Message], names: Names) -> Command | str | None:
+        """Return the one command that `text` answers, or what is said to it."""
         half = self._asked_about(history, names)
         if half is None:
             return None

@@ -27,6 +27,7 @@ _FEAST = r"(?:heilig ?abend|weihnachten|silvester|neujahr|oster(?:n|montag|sonnt
 
 # An hour alone answers when: "acht", "halb acht" is a clock by itself. Digits are read as in every language.
 HOUR = re.compile(rf"(?:{_TEENS}|{_ONES})", re.IGNORECASE)
+HOURS = rf"(?:(?:halb|viertel (?:vor|nach)|dreiviertel) )?{_N}"
 ATOMS: Mapping[str, Sequence[str]] = {
     "event": (),
     "often": (

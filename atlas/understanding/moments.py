@@ -86,6 +86,10 @@ _ATOM = re.compile(
     re.IGNORECASE,
 )
 _JOINT = re.compile(r",? (?:starting |until |till |ab |bis )?", re.IGNORECASE)
+BARE_HOUR = (
+    rf"(?:(?:half|(?:a )?quarter) (?:past|to) )?{_N}(?: o'?clock)?{_HALF}?(?![\w'-])"
+    rf"|{german_moments.HOURS}(?: uhr)?(?![\w'-])"
+)
 _BARE = re.compile(rf"{_N}(?: (?:oh )?{_N})?(?: o'?clock)?{_HALF}?(?![\w'-])", re.IGNORECASE)
 _BARE_AFTER_DAY = re.compile(rf" {_N}(?: {_N})?(?![\w'-]| (?:percent|degrees|{UNIT_WORDS}))", re.IGNORECASE)
 

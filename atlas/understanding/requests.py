@@ -24,6 +24,7 @@ from atlas.understanding.patterns import act_pattern
 from atlas.understanding.rivals import CERTAIN, CERTAIN_OF_ANOTHER, CERTAIN_OF_SILENCE, MOST_CERTAIN, Rivals, parsed
 from atlas.understanding.self_corrections import SelfCorrections
 from atlas.understanding.sentence_reader import SentenceReader
+from atlas.understanding.several_moments import SeveralMoments
 from atlas.understanding.slots import Command
 
 NOTED = ("lists.add", "tasks.add", "notes.add")  # acts that write down what was said
@@ -55,6 +56,7 @@ class Requests:
         self._questions = questions
         self._whole = whole
         self._small_talk = SmallTalk(tables)
+        self._several_moments = SeveralMoments(tables.get("several_moments", {}))
         self._used_up = act_pattern(tables, "used_up")
         self._says_no = re.compile(tables["left"].get("no", "(?!)"), re.IGNORECASE)
         self._says_yes = re.compile(tables["left"].get("yes", "(?!)"), re.IGNORECASE)
@@ -111,6 +113,11 @@ class Requests:
         if turn.parse.is_sure() and any(is_unknown(command, turn.names) for command in commands):
             return parsed(turn.parse, turn.before)
         return self._reconsidered(commands, turn)
+
+    def at_several_moments(self, turn: DialogueTurn) -> TurnMeaning | None:
+        """Return what is wished for several moments, once for each: "wake me at six and at half past six"."""
+        several = self._several_moments.read(turn.text, lambda text: self._whole(turn.heard.saying(text)).commands)
+        return TurnMeaning(commands=several) if several else None
 
     def joint_commands(self, turn: DialogueTurn) -> TurnMeaning | None:
         """Return several commands in one sentence, of which one leaves out what the other says."""

@@ -125,10 +125,11 @@ class Reader:
             *(goes_on.dictation, corrections.half_hour, corrections.as_it_was),
             *(declined.prohibition, scopes.restoration, scopes.all_but, scopes.but_otherwise, scopes.all_off),
             *(declined.to_nobody, goes_on.not_after_all, declined.retraction),
-            *(goes_on.answer, goes_on.which_device, goes_on.elsewhere, goes_on.one_of_several),
+            *(goes_on.answer, goes_on.which_device, goes_on.elsewhere),
+            *(goes_on.at_another_time, goes_on.one_of_several),
             *(corrections.instead, corrections.another_thing, goes_on.how_much_of_nothing),
             *(corrections.set_anew, corrections.of_last_deed, corrections.left_alone, goes_on.repetition),
-            *(corrections.of_itself, declined.withdrawal, declined.unfinished_wish),
+            *(corrections.of_itself, declined.withdrawal, declined.unfinished_wish, requests.at_several_moments),
         )
         self._steps_without_slips = (
             *(goes_on.talk, goes_on.it_and_more, goes_on.choice, corrections.set_anew),
