@@ -74,9 +74,13 @@ class Corrections:
         last = turn.last.last
         if not match or last is None or last.name != "lists.add" or not turn.last.changed[-1]:
             return None
+        before = last.arguments.get("items", ())
+        slots = self._sentences.grammar.slots
+        if len(before) == 1 and (item := slots.with_amount(str(before[0]), match["rest"])):  # "no, three bottles"
+            return leaning((Command(UNDO, {}), Command(last.name, {**last.arguments, "items": [item]})))
         parse = self._sentences.parse(match["rest"], turn.names, turn.room, turn.before)
         [made, *more] = parse.commands if parse.act == last.name and parse.is_sure() else [Command("", {})]
-        things, before = made.arguments.get("items", ()), last.arguments.get("items", ())
+        things = made.arguments.get("items", ())
         if more or len(things) != 1 or len(before) != 1 or self._sentences.grammar.is_negated(match["rest"]):
             return None
         return leaning((Command(UNDO, {}), Command(last.name, {**last.arguments, "items": things})))

@@ -399,6 +399,10 @@ class FollowUps:
     def _other_things(self, last: ToolCall, text: str) -> Command | None:
         if not self._table.of(last.name).things:
             return None
+        before = last.arguments.get("items")
+        one = str(before[0]) if isinstance(before, (list, tuple)) and len(before) == 1 else ""
+        if one and (item := self._grammar.slots.with_amount(one, text)):  # "make that three litres", of juice
+            return Command(last.name, dict(last.arguments) | {"items": [item]})
         things = self._grammar.slots.things(text, text)
         if not things or not all(self._grammar.slots.is_thing(thing) for thing in things):
             return None

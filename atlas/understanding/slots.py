@@ -100,7 +100,11 @@ class Slots:
             rf"^(?:(?:{tables['before_things']})\s+)+|{after}[.!?]*$|[.!?]+$", re.IGNORECASE
         )
         behind: Mapping[str, str] = tables.get("amounts", {})
-        self._only_amount, self._amount_of = re.compile(behind.get("only", "(?!)"), re.IGNORECASE), behind.get("of", "")
+        number, unit = f"(?:{behind.get('number', '(?!)')})", f"(?:{behind.get('unit', '(?!)')})"
+        self._only_amount, self._amount_of = re.compile(f"{number} {unit}", re.IGNORECASE), behind.get("of", "")
+        amount = f"(?P<number>{number})(?: (?P<unit>{unit}))?"
+        self._amount = re.compile(amount, re.IGNORECASE)
+        self._thing_of = re.compile(rf"(?:{amount}(?: of)? )?(?P<thing>\S.*)", re.IGNORECASE)
         self._no_things = frozenset(tables.get("no_things", ()))
         self._shopping = frozenset(tables["shopping"])
         self._fact = re.compile(tables["fact"], re.IGNORECASE)
@@ -285,6 +289,16 @@ class Slots:
             else:
                 whole.append(thing)
         return whole
+
+    def with_amount(self, item: str, amount: str) -> str:
+        """Return an item with another amount of the same thing: ("2 litres of juice", "three"); "" for other words."""
+        new, before = self._amount.fullmatch(amount.strip()), self._thing_of.fullmatch(item)
+        if not (new and before):
+            return ""
+        unit = new["unit"] or before["unit"]
+        if not unit:
+            return f"{new['number']} {before['thing']}"
+        return self._amount_of.format(amount=f"{new['number']} {unit}", thing=before["thing"])
 
     def tidy(self, things: Sequence[str]) -> list[str]:
         """Return things without articles before them and words of politeness behind them.
