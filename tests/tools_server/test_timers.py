@@ -149,6 +149,14 @@ async def test_time_is_added_and_taken_off(world: Any) -> None:
     assert await world.said("timers.left") == "Your 10 minute timer has 9 minutes left."
 
 
+async def test_a_timer_is_set_to_another_length_from_now_and_back_by_an_undo(world: Any) -> None:
+    await world.ok("timers.start", seconds=300)
+    world.pass_seconds(60)
+    assert await world.said("timers.add", seconds=300, to_seconds=480) == "Your 8 minute timer now has 8 minutes left."
+    await world.ok("history.undo")
+    assert await world.said("timers.left") == "Your 5 minute timer has 4 minutes left."
+
+
 async def test_time_is_added_to_a_paused_timer_without_waking_it(world: Any) -> None:
     await world.ok("timers.start", seconds=600)
     await world.ok("timers.pause")

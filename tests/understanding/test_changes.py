@@ -66,6 +66,19 @@ def test_an_alarm_that_stands_is_moved(text: str, arguments: dict[str, Any]) -> 
     assert calls(meant(text).commands) == [("alarms.change", arguments)]
 
 
+@pytest.mark.parametrize(
+    ("text", "arguments"),
+    [
+        ("change the 5 minute timer to 8 minutes", {"seconds": 300, "to_seconds": 480}),
+        ("change the pasta timer to 8 minutes", {"name": "pasta", "to_seconds": 480}),
+        ("make the timer 8 minutes instead", {"to_seconds": 480}),
+        ("extend the pasta timer by 8 minutes", {"name": "pasta", "by_seconds": 480}),
+    ],
+)
+def test_a_timer_that_stands_is_set_to_another_length(text: str, arguments: dict[str, Any]) -> None:
+    assert calls(meant(text).commands) == [("timers.add", arguments)]
+
+
 @pytest.mark.parametrize("text", ["set the alarm for nine", "wake me at eight", "make a seven o'clock alarm"])
 def test_an_alarm_that_is_only_set_moves_no_other(text: str) -> None:
     assert [tool for tool, _ in calls(meant(text).commands)] == ["alarms.set"]
@@ -92,6 +105,8 @@ def test_a_task_that_stands_is_moved_or_given_to_somebody(text: str, tool: str, 
         ("weck mich stattdessen um neun", "alarms.change", {"when": "um neun"}),
         ("weck mich um neun statt um acht", "alarms.change", {"when": "um neun", "time": "um acht"}),
         ("verschieb die Erinnerung an die Katze auf neun", "reminders.change", {"about": "Katze", "when": "um neun"}),
+        ("ändere den 5 Minuten Timer auf 8 Minuten", "timers.add", {"seconds": 300, "to_seconds": 480}),
+        ("ändere den Timer auf 8 Minuten", "timers.add", {"to_seconds": 480}),
         ("verschieb Milch kaufen in Arbeit", "tasks.move", {"title": "Milch kaufen", "column": "doing"}),
     ],
 )

@@ -212,15 +212,23 @@ async def add(
     call: Call,
     by_seconds: Annotated[
         int, Field(ge=-LONGEST_SECONDS, le=LONGEST_SECONDS, description="Seconds to add; negative takes away")
-    ],
+    ] = 0,
     name: Name = "",
     seconds: Length = 0,
     room: Room = "",
+    to_seconds: Annotated[
+        int, Field(ge=0, le=LONGEST_SECONDS, description="Seconds it shall run from now instead, if that was said")
+    ] = 0,
 ) -> Result:
-    """Make a timer longer or shorter by some seconds."""
+    """Make a timer longer or shorter by some seconds, or let it run for so many from now."""
     now = call.now()
     timer, label = _one(call, name, seconds, room)
     _refuse_ended(timer, label, now)
+    if to_seconds:
+        anew = replace(timer, seconds=to_seconds, set_at=now)
+        anew = replace(anew, left_seconds=to_seconds) if timer.paused else replace(anew, deadline=now + to_seconds)
+        text = _("Your {timer} now has {left} left.").format(timer=plain_label(anew), left=length(to_seconds))
+        return _changed(call, timer, anew, text)
     remaining = timer.left(now) + by_seconds
     if by_seconds == 0:
         raise ToolFailed("invalid", _("How much time should I add or take away?"))
