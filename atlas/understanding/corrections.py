@@ -35,6 +35,7 @@ class Corrections:
     def set_anew(self, turn: DialogueTurn) -> TurnMeaning | None:
         """Return the last deed with another value: "oh no, I can't hear it now, louder"."""
         commands = self._dialogue.set_anew(turn.text, turn.last)
+        commands = commands or self._dialogue.more_elsewhere(turn.text, turn.last, turn.names, turn.room)
         return leaning(commands) if commands else None
 
     def half_hour(self, turn: DialogueTurn) -> TurnMeaning | None:

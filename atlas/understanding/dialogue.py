@@ -16,7 +16,7 @@ from typing import Any
 from atlas.conversation import Message, ToolCall, Turn
 from atlas.understanding.choices import Choices, ChoiceWords, MeaningChoice
 from atlas.understanding.devices import Arguments, without
-from atlas.understanding.frame_deeds import without_kind
+from atlas.understanding.frame_deeds import most_by, without_kind
 from atlas.understanding.frames import Frames
 from atlas.understanding.grammar import Grammar
 from atlas.understanding.names import NOBODY, NamedDevice, Names
@@ -32,7 +32,8 @@ TARGETS = ("device", "room", "floor", "kind", "shape", "everything")
 UNDO = "history.undo"
 AGREES_BACK = 2  # exchanges in which "them" may have its like
 PLAYING = ("home.play", "home.pause", "home.next", "home.previous", "home.mute")
-OF_ONE_KIND = ("home.clean", "home.lock", "home.mow", *PLAYING)
+CLEANS = "home.clean"
+OF_ONE_KIND = (CLEANS, "home.lock", "home.mow", *PLAYING)
 
 Commands = Callable[[str], tuple[Command, ...]]  # what a text is by itself
 
@@ -58,6 +59,7 @@ class EarlierTurn:
     changed: tuple[bool, ...]
     things: tuple[Referent, ...]
     tried: tuple[ToolCall, ...] = ()  # all calls, also those that did not work
+    request: str = ""  # in the person's words
 
     @property
     def last(self) -> ToolCall | None:
@@ -112,6 +114,7 @@ class Dialogue:
         self._supposes = re.compile(words.get("supposes", "(?!)"), re.IGNORECASE)
         self._usual_list: str = words["usual_list"]
         self._by = re.compile(words["by"], re.IGNORECASE)
+        self._more_there = re.compile(words.get("more_there", "(?!)"), re.IGNORECASE)
         self._ways: Mapping[str, str] = words["ways"]
         self._ones_at = re.compile(words["ones_at"], re.IGNORECASE)
         relative, self._such = words["relative"]
@@ -132,7 +135,7 @@ class Dialogue:
         count = 0
         for message in reversed(history):
             if message.author == "user":
-                yield self._exchange(messages[::-1])
+                yield replace(self._exchange(messages[::-1]), request=message.text)
                 messages = []
                 count += 1
                 if count == LOOKED_BACK:
@@ -446,6 +449,7 @@ class Dialogue:
             or not last.changed[0]
             or not self._table.of(call.name).target
             or "device" in call.arguments
+            or call.name == CLEANS  # a room that is cleaned is not what cleans it
         ):
             return ()
         made = self._about(words, refers, last.things[0], commands)
@@ -477,7 +481,11 @@ class Dialogue:
                 for call, target in zip(changed, self._targets(last), strict=False)
             )
         anew: Arguments = {}
-        if step := self._stepped.fullmatch(words):
+        lowered = last.last.name == "home.set" and self._frames.lowers(last.request)
+        if lowered and (self._more.fullmatch(words) or self._less.fullmatch(words)):  # "dim it to 20", "a bit more"
+            if what := self._steps[next(iter(self._ways.values()))].get(kind):
+                anew = {"what": what[0], "by": -what[1] if self._more.fullmatch(words) else what[1]}
+        elif step := self._stepped.fullmatch(words):
             over = step["too"] or step["so"]
             phrase = f"{self._over} {over}" if over else next(filter(None, step.groups()))
             if what := self._steps.get(phrase.lower(), {}).get(kind):
@@ -493,6 +501,20 @@ class Dialogue:
             anew = {self._settings[kind]: int(number["number"])}
         tool = "home.adjust" if "by" in anew else "home.set"
         return tuple(Command(tool, target | anew) for target in self._targets(last)) if anew else ()
+
+    def more_elsewhere(self, text: str, last: EarlierTurn, names: Names, here: str) -> tuple[Command, ...]:
+        """Return the change of another thing of the last one's kind: "and the bedroom two more", of the heating."""
+        kind = _kind(last) if last.of_devices and last.last else ""
+        match = self._more_there.fullmatch(self._grammar.digits(self._grammar.plain_words(text))) if kind else None
+        what = self._steps[self._ways[match["way"].lower()]].get(kind) if match else None
+        if not (match and what and last.last and int(match["by"]) <= most_by(what[0])):
+            return ()
+        there = self.elsewhere(last.last, last.things, match["where"], names, here)
+        if there is None:
+            return ()
+        target = {name: value for name, value in there.arguments.items() if name in TARGETS}
+        by = int(match["by"]) if what[1] > 0 else -int(match["by"])
+        return (Command("home.adjust", {"what": what[0], "by": by, **target}),)
 
     def _targets(self, last: EarlierTurn) -> Sequence[Arguments]:
         """Return how the calls named their devices; when there was one device, or one call for each, those."""

@@ -85,7 +85,9 @@ def deeds(frame: Frame, names: Names) -> list[Command]:
     if not action and not frame.values and frame.wants and all(one.kind in ("light", "scene") for one in frame.targets):
         action = "on"
     commands = [_command(action, target, frame) for target in frame.targets]
-    return [one for one in commands if one] if all(commands) else []
+    if not all(commands):
+        return []
+    return [*_players_put_on(frame), *(one for one in commands if one)]
 
 
 def refused(frame: Frame) -> list[Command]:
@@ -216,6 +218,13 @@ def joined(frames: Sequence[Frame]) -> list[Frame]:
 def _is_player_put_on(frame: Frame) -> bool:
     """Whether a player is turned on: to set its volume alone would not do that."""
     return frame.actions == ["on"] and not frame.values and all(one.kind == "media" for one in frame.targets)
+
+
+def _players_put_on(frame: Frame) -> list[Command]:
+    """Return the turning on of players that are put on so loud, which setting the volume is not: "the radio on low"."""
+    named = [one.arguments for one in frame.targets if one.kind == "media" and "device" in one.arguments]
+    so_loud = ({*frame.values} <= {"percent", "number"} and frame.values) or {"louder", "quieter"} & {*frame.actions}
+    return [Command("home.turn", {"on": True, **one}) for one in named] if so_loud and "on" in frame.actions else []
 
 
 def _says_the_same(last: Frame, frame: Frame) -> bool:

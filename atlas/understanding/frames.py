@@ -20,6 +20,7 @@ from typing import Any
 from atlas.understanding import durations
 from atlas.understanding.frame_deeds import (
     KIND_OF_ACT,
+    STEPS,
     Arguments,
     Frame,
     FrameTarget,
@@ -343,6 +344,12 @@ class Frames:
         while words and words[0].casefold() in self._house:
             words.pop(0)
         return " ".join(words)
+
+    def lowers(self, text: str) -> bool:
+        """Whether a sentence makes something less, by any of its words: "dim the lamp to twenty"."""
+        tokens = self.lexicon.known_tokens(self._plain(text), NOBODY)
+        steps = [STEPS[one.value] for one in tokens if one.category == "action" and one.value in STEPS]
+        return bool(steps) and all(one < 0 for one in steps)
 
     def _says_by_how_much(self, words: str) -> bool:
         """Whether a number is what something is changed by: "two degrees warmer", not "up to 22"."""

@@ -178,3 +178,29 @@ def test_words_that_strangers_chose_are_read(language: str, text: str, tool: str
     commands = meant(text, language).commands
     assert [one.tool for one in commands] == [tool]
     assert commands[0].arguments.get("measure", "") != "temperature" or "Fenster" not in text
+
+
+@pytest.mark.parametrize(
+    ("text", "position"),
+    [
+        ("close the bedroom blind a quarter of the way", 75),
+        ("lower the bedroom blind a third, please", 67),
+        ("shut the bedroom blind three quarters of the way", 25),
+        ("close the bedroom blind to a quarter", 25),
+        ("open the bedroom blind three quarters", 75),
+        ("open the bedroom blind a quarter", 25),
+    ],
+)
+def test_what_closes_a_part_of_the_way_leaves_the_rest_open(text: str, position: int) -> None:
+    [command] = meant(text, "en").commands
+    assert (command.tool, command.arguments["position"]) == ("home.set", position)
+
+
+@pytest.mark.parametrize(
+    ("text", "beside"),
+    [("put the radio on low", "home.set"), ("switch the radio on at twenty percent", "home.set")],
+)
+def test_a_player_that_is_put_on_so_loud_is_also_turned_on(text: str, beside: str) -> None:
+    commands = meant(text, "en").commands
+    assert [one.tool for one in commands] == ["home.turn", beside]
+    assert commands[0].arguments["on"] is True
