@@ -384,6 +384,8 @@ class Slots:
                 return  # which knows no day
             names = {"clock": "time", "day": "day"}
             arguments |= {names[part.kind]: re.sub(r"^(?:at|on) ", "", part.text) for part in parts}
+            if command.tool == "alarms.list":
+                arguments.pop("time", None)  # it is said of each
         yield from _in_minutes(replace(command, arguments=arguments))
 
     def _of_calendar(self, command: Command, heard: MaskedSentence) -> Iterator[Command]:

@@ -412,3 +412,11 @@ async def test_an_alarm_goes_by_the_clock_of_the_wall_however_that_is_set(world:
     assert await due(world) == [], "it is six now"
     world.set_clock(HOUR)
     assert len(await due(world)) == 1
+
+
+async def test_the_alarms_of_a_day_are_told_by_themselves(world: Any) -> None:
+    await world.ok("alarms.set", when="on Saturday at eight")
+    await world.ok("alarms.set", when="every weekday at seven")
+    assert await world.said("alarms.list", day="Monday") == "There is 1 alarm: every weekday at 7 AM."
+    assert "at 8 AM" in await world.said("alarms.list", day="on Saturday")
+    assert await world.said("alarms.list", day="on Sunday") == "There are no alarms on Sunday."

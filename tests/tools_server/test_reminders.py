@@ -410,3 +410,11 @@ async def test_kill_9_between_two_calls_loses_nothing(data: Path, wire: Any) -> 
 
 async def listed(client: Any, kind: str) -> Any:
     return (await client.call_tool(f"{kind}.list", {})).structured_content[kind]
+
+
+async def test_the_reminders_of_a_day_are_told_by_themselves(world: Any) -> None:
+    await world.ok("reminders.add", text="feed the cat", when="on Saturday at eight")
+    await world.ok("reminders.add", text="stretch", when="every weekday at noon")
+    assert await world.said("reminders.list", day="Monday") == "There is 1 reminder: stretch, every weekday at noon."
+    assert "feed the cat" in await world.said("reminders.list", day="on Saturday")
+    assert await world.said("reminders.list", day="on Sunday") == "There are no reminders on Sunday."

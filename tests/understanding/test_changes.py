@@ -112,3 +112,15 @@ def test_a_task_that_stands_is_moved_or_given_to_somebody(text: str, tool: str, 
 )
 def test_german_moves_what_stands(text: str, tool: str, arguments: dict[str, Any]) -> None:
     assert german(text) == [(tool, arguments)]
+
+
+@pytest.mark.parametrize(
+    ("text", "tool", "day"),
+    [
+        ("what reminders do I have tomorrow", "reminders.list", "tomorrow"),
+        ("any reminders for friday", "reminders.list", "friday"),
+        ("what alarms do I have on saturday", "alarms.list", "saturday"),
+    ],
+)
+def test_who_asks_for_a_day_hears_of_that_day(text: str, tool: str, day: str) -> None:
+    assert calls(meant(text).commands) == [(tool, {"day": day})]

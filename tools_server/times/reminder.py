@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from datetime import datetime, tzinfo
+from datetime import date, datetime, time, tzinfo
 from difflib import SequenceMatcher
 from typing import Any
 
 from tools_server.sdk.wording import plain, spoken
-from tools_server.times.recurrence import Recurrence, local, read
+from tools_server.times.recurrence import Recurrence, local, moment, read
 from tools_server.times.spoken_time import ago_words, day_words, moment_words, rule_words
 from tools_server.values.language import current, noun, plural, speaking
 from tools_server.values.language import text as _
@@ -44,6 +44,16 @@ class Reminder:
     def recurrence(self) -> Recurrence | None:
         """Return its rule with its start."""
         return Recurrence(read(self.rule), datetime.fromisoformat(self.start)) if self.rule else None
+
+    def comes_on(self, day: date, zone: tzinfo | None) -> bool:
+        """Whether it is said on a day, first or once more."""
+        if self.at is None:
+            return False
+        if local(self.at, zone).date() == day:
+            return True
+        midnight = moment(datetime.combine(day, time()), zone)
+        at = self.recurrence.next(max(self.at, midnight - 1), zone) if self.recurrence else None
+        return at is not None and local(at, zone).date() == day
 
     @property
     def unanswered(self) -> bool:

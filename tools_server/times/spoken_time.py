@@ -47,6 +47,12 @@ def day_words(day: date, today: date) -> str:
     return calendar_day(day, year=abs(away) > YEAR_SAID_DAYS)
 
 
+def on_day(day: date, today: date) -> str:
+    """Return "tomorrow" or "on Friday": when, in a sentence."""
+    words = day_words(day, today)
+    return words if (day - today).days in (0, 1) else _("on {day}").format(day=words)
+
+
 def moment_words(at: datetime, now: datetime) -> str:
     """Return "tomorrow at 7 AM". Both are on the clocks of the house."""
     return _("{day} at {time}").format(day=day_words(at.date(), now.date()), time=clock(at))

@@ -59,6 +59,14 @@ def understand(text: str, now: float, zone: tzinfo | None, habit: Habit = REMIND
     return When(at)
 
 
+def day_in(text: str, now: float, zone: tzinfo | None) -> date | None:
+    """Return the one day that is meant; None where none is, or more than one."""
+    try:
+        return understand_day(text, now, zone)[0] if text.strip() else None
+    except NotUnderstood:
+        return None
+
+
 def understand_day(text: str, now: float, zone: tzinfo | None) -> tuple[date, bool]:
     """Return the date that is meant, today or later, and whether a time of day was said too. Raises `NotUnderstood`."""
     phrase = read_words(text, local(now, zone).date())

@@ -34,10 +34,10 @@ from tools_server.times.moving import moved, moved_rule
 from tools_server.times.ownership import ALARMS as ALARMS_OF
 from tools_server.times.ownership import changeable, refuse_more, refuse_over, role_of
 from tools_server.times.recurrence import local, moment, read
-from tools_server.times.spoken_time import day_words, moment_words
+from tools_server.times.spoken_time import day_words, moment_words, on_day
 from tools_server.times.time_phrase import ClockTime
 from tools_server.times.timer_snooze import snooze_timers
-from tools_server.times.when import WAKING, NotUnderstood, When, understand, understand_day
+from tools_server.times.when import WAKING, NotUnderstood, When, day_in, understand, understand_day
 from tools_server.times.when_grammar import read_words
 from tools_server.values.language import counted, plural, series, spoken_later
 from tools_server.values.language import text as _
@@ -120,12 +120,15 @@ async def set_alarm(
 
 
 @tool("alarms.list", data=ALARMS, risk="read", limit_seconds=10)
-async def list_alarms(call: Call) -> Result:
-    """Tell which alarms there are, the next one first."""
+async def list_alarms(call: Call, day: Day = "") -> Result:
+    """Tell which alarms there are, the next one first; when a day is named, those that ring then."""
     every, now = _all(call), call.now()
+    if wanted := day_in(day, now, call.zone):
+        every = [alarm for alarm in every if alarm.on(wanted, call.zone) is not None]
     data = {"alarms": [shown(alarm, now, call.zone) for alarm in every]}
     if not every:
-        return Result(_("There are no alarms."), data)
+        on = on_day(wanted, call.local().date()) if wanted else ""
+        return Result(_("There are no alarms {day}.").format(day=on) if on else _("There are no alarms."), data)
     words = clauses([listed(alarm, now, call.zone) for alarm in every[:NAMED]], len(every[NAMED:]))
     text = plural("There is {count} alarm: {alarms}.", "There are {count} alarms: {alarms}.", len(every), alarms=words)
     return Result(text, data)
@@ -381,8 +384,7 @@ def _left_out_words(alarm: Alarm, at: datetime, now: datetime) -> str:
     """Return "tomorrow at 7 AM"; without the time where the alarm is called by it."""
     if alarm.name:
         return moment_words(at, now)
-    day = day_words(at.date(), now.date())
-    return day if (at.date() - now.date()).days in (0, 1) else _("on {day}").format(day=day)
+    return on_day(at.date(), now.date())
 
 
 def _narrow(call: Call, name: str, time: str, day: date | None = None) -> list[Alarm]:

@@ -34,8 +34,8 @@ from tools_server.times.reminder import (
     shown,
     told_apart,
 )
-from tools_server.times.spoken_time import moment_words
-from tools_server.times.when import When, understand
+from tools_server.times.spoken_time import moment_words, on_day
+from tools_server.times.when import When, day_in, understand
 from tools_server.times.when_grammar import read_event
 from tools_server.values.language import counted, plural, spoken_later
 from tools_server.values.language import text as _
@@ -109,15 +109,23 @@ async def add(
 
 
 @tool("reminders.list", data={"reminders": [REMINDER]}, risk="read", limit_seconds=10)
-async def list_reminders(call: Call, person: Person = "") -> Result:
-    """Tell which reminders there are, the next one first."""
+async def list_reminders(
+    call: Call,
+    person: Person = "",
+    day: Annotated[str, Field(max_length=60, description="Only those of this day, such as tomorrow")] = "",
+) -> Result:
+    """Tell which reminders there are, the next one first; when a day is named, those of that day."""
     reminders = _visible(call)
+    if on := day_in(day, call.now(), call.zone):
+        reminders = [reminder for reminder in reminders if reminder.comes_on(on, call.zone)]
     if wanted := _whom(call, person) if person else "":
         reminders = [reminder for reminder in reminders if same(reminder.person, wanted)]
     data = {"reminders": [shown(reminder, call.now(), call.zone) for reminder in reminders]}
     if not reminders:
         form = _("There are no reminders for {person}.") if wanted else _("There are no reminders.")
-        return Result(form.format(person=wanted), data)
+        if on:
+            form = _("There are no reminders {day}.")
+        return Result(form.format(person=wanted, day=on_day(on, call.local().date()) if on else ""), data)
     words = clauses([listed(reminder, *_seen_by(call)) for reminder in reminders[:NAMED]], len(reminders[NAMED:]))
     text = plural(
         "There is {count} reminder: {reminders}.",
