@@ -26,7 +26,8 @@ class Trace:
 
     @contextmanager
     def stage(self, name: Stage) -> Iterator[None]:
-        """Time what happens inside, also when it fails or is cancelled."""
+        """Time what happens inside, also when it fails or is cancelled, and mark when it began first."""
+        self.mark(f"{name}_began")
         start = time.monotonic()
         try:
             yield

@@ -4,11 +4,12 @@ import { useSignal } from "@preact/signals";
 import { useEffect, useState } from "preact/hooks";
 import type { ForgottenReply, SaidMatchesReply, SaidTurn, SaidTurnsReply } from "../api.ts";
 import { agent, agentQuery } from "../house/agent.ts";
-import { HouseTrouble, request, requestText, sentenceOf } from "../house/api.ts";
+import { request } from "../house/api.ts";
 import { act, tell } from "../house/deeds.ts";
 import { useLive } from "../house/live.ts";
 import { me } from "../house/me.ts";
 import { AgentSwitch } from "../parts/agent-switch.tsx";
+import { download } from "../parts/download.ts";
 import { SearchField } from "../parts/fields.tsx";
 import { Empty, Loaded } from "../parts/loaded.tsx";
 import { Sheet } from "../parts/sheet.tsx";
@@ -28,7 +29,7 @@ export function Past() {
       <div class="head">
         <h1>{words.value.pages.past}</h1>
         <div class="chips">
-          <button type="button" class="plain" onClick={download}>
+          <button type="button" class="plain" onClick={exported}>
             {say.export}
           </button>
           <button type="button" class="plain" onClick={() => setForgetting(true)}>
@@ -77,19 +78,8 @@ function useSettled(value: string): string {
   return settled;
 }
 
-async function download(): Promise<void> {
-  try {
-    const text = await requestText(`/api/conversations/export?format=markdown${agentQuery("&")}`);
-    const link = document.createElement("a");
-    link.href = URL.createObjectURL(new Blob([text], { type: "text/markdown" }));
-    link.download = "conversations.md";
-    link.click();
-    URL.revokeObjectURL(link.href);
-  } catch (trouble) {
-    if (!(trouble instanceof HouseTrouble)) throw trouble;
-    tell(sentenceOf(trouble), true);
-  }
-}
+const exported = () =>
+  download(`/api/conversations/export?format=markdown${agentQuery("&")}`, "conversations.md", "text/markdown");
 
 function Matches({ query }: { query: string }) {
   const live = useLive<SaidMatchesReply>(`/api/conversations/search?q=${encodeURIComponent(query)}${agentQuery("&")}`);

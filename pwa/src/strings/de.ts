@@ -276,6 +276,13 @@ export const de: Words = {
     removeAll: "Alle entfernen",
   },
   when: { tomorrow: "Morgen" },
+  away: {
+    title: "Während du weg warst",
+    messages: (count) => (count === 1 ? "Eine Nachricht wartet auf dich." : `${count} Nachrichten warten auf dich.`),
+    reminder: (text) => `Eine Erinnerung blieb ohne Antwort: ${text}`,
+    timer: (name) => (name ? `Die Zeit ist um: ${name}` : "Die Zeit eines Timers ist um."),
+    dismiss: "Gesehen",
+  },
   past: {
     search: "In Gesagtem suchen",
     export: "Herunterladen",
@@ -604,6 +611,7 @@ export const de: Words = {
     recordHow:
       "Jeder Aufruf wird aufgeschrieben, bevor er beantwortet wird, jede Zeile mit der vorigen versiegelt. Keine enthält, was gesagt wurde.",
     verify: "Das ganze Protokoll prüfen",
+    downloadRecord: "Das Protokoll herunterladen",
     reading: "Jede Zeile wird gelesen…",
     whoMay: "Wer was tun lassen darf",
     tool: "Werkzeug",

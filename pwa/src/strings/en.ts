@@ -268,6 +268,13 @@ export const en = {
     removeAll: "Remove all",
   },
   when: { tomorrow: "Tomorrow" },
+  away: {
+    title: "While you were out",
+    messages: (count: number) => (count === 1 ? "A message waits for you." : `${count} messages wait for you.`),
+    reminder: (text: string) => `Nobody answered a reminder: ${text}`,
+    timer: (name: string) => (name ? `Time is up: ${name}` : "A timer's time is up."),
+    dismiss: "Seen",
+  },
   past: {
     search: "Search in what was said",
     export: "Download",
@@ -592,6 +599,7 @@ export const en = {
     recordHow:
       "Every call is written down before it is answered, each row sealed to the one before. No row holds what was said.",
     verify: "Verify the whole record",
+    downloadRecord: "Download the record",
     reading: "Reading every row…",
     whoMay: "Who may have what done",
     tool: "Tool",

@@ -12,6 +12,7 @@ import { hrefOf } from "../route.ts";
 import { words } from "../strings/index.ts";
 import { EntryView } from "./entry.tsx";
 import { TalkButton } from "./talk-button.tsx";
+import { WhileOut } from "./while-out.tsx";
 
 export function TalkPage() {
   useEffect(() => {
@@ -24,6 +25,7 @@ export function TalkPage() {
     <div class="talk-page">
       <h1 class="unseen">{words.value.talk.title}</h1>
       <AgentSwitch />
+      <WhileOut />
       <Log />
       <Controls />
     </div>

@@ -4,6 +4,7 @@ import { useState } from "preact/hooks";
 import type { RecordReply, VerdictReply } from "../../api.ts";
 import { HouseTrouble, request, sentenceOf } from "../../house/api.ts";
 import { useLive } from "../../house/live.ts";
+import { download } from "../../parts/download.ts";
 import { Loaded } from "../../parts/loaded.tsx";
 import { momentOf } from "../../parts/when.ts";
 import { words } from "../../strings/index.ts";
@@ -119,6 +120,13 @@ function Verify() {
       <p>
         <button type="button" class="plain" onClick={verify}>
           {say.verify}
+        </button>{" "}
+        <button
+          type="button"
+          class="plain"
+          onClick={() => download("/api/record/export", "record.jsonl", "application/x-ndjson")}
+        >
+          {say.downloadRecord}
         </button>
       </p>
       <p role="status" class={good ? "good" : "trouble"}>

@@ -106,13 +106,8 @@ function Turn({ turn }: { turn: TurnItem }) {
       <details>
         <summary>{words.value.talk.details}</summary>
         <p>{turn.reason}</p>
+        <Bars timings={turn.timings} />
         <dl class="facts">
-          {Object.entries(turn.timings).map(([name, ms]) => (
-            <div key={name}>
-              <dt>{say.timings[name] ?? name.replace(/_ms$/, "").replaceAll("_", " ")}</dt>
-              <dd>{spell(ms)}</dd>
-            </div>
-          ))}
           {turn.prompt_tokens > 0 && (
             <div>
               <dt>{say.tokens}</dt>
@@ -122,6 +117,47 @@ function Turn({ turn }: { turn: TurnItem }) {
         </dl>
       </details>
     </li>
+  );
+}
+
+interface Bar {
+  name: string;
+  from: number;
+  ms: number; // 0 for a mark
+}
+
+/** What a turn's timings say, as bars on one clock, the earliest first: stages with a length, marks without one. */
+export function barsOf(timings: Record<string, number>): Bar[] {
+  const bars = Object.entries(timings).flatMap(([name, ms]): Bar[] => {
+    if (name.endsWith("_began_at_ms")) return [];
+    if (name.endsWith("_at_ms")) return [{ name, from: ms, ms: 0 }];
+    const stage = name.replace(/_ms$/, "");
+    // The pause begins with the clock; words are there where recognising ends, and were begun before the pause was over.
+    const ended = stage === "stt" ? timings.words_at_ms : undefined;
+    const from = timings[`${stage}_began_at_ms`] ?? (ended === undefined ? 0 : Math.max(0, ended - ms));
+    return [{ name, from, ms }];
+  });
+  return bars.sort((one, other) => one.from - other.from || other.ms - one.ms);
+}
+
+/** The waterfall of one turn: when each part of it began, and how long it took. */
+function Bars({ timings }: { timings: Record<string, number> }) {
+  const say = words.value.house;
+  const bars = barsOf(timings);
+  const whole = Math.max(1, ...bars.map(({ from, ms }) => from + ms));
+  const percent = (ms: number) => `${((100 * ms) / whole).toFixed(2)}%`;
+  return (
+    <ol class="bars">
+      {bars.map(({ name, from, ms }) => (
+        <li key={name}>
+          <span class="soft">{say.timings[name] ?? name.replace(/_ms$/, "").replaceAll("_", " ")}</span>
+          <span class="bar" aria-hidden="true">
+            <span data-mark={ms === 0} style={{ insetInlineStart: percent(from), width: percent(ms) }} />
+          </span>
+          <span>{spell(ms || from)}</span>
+        </li>
+      ))}
+    </ol>
   );
 }
 

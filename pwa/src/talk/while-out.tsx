@@ -1,0 +1,101 @@
+/** While you were out: what came meanwhile and still waits, with a way to each, until it is dismissed. */
+
+import { useEffect, useState } from "preact/hooks";
+import type { RemindersReply, TimersReply, VoiceMessagesReply } from "../api.ts";
+import { account } from "../house/account.ts";
+import { HouseTrouble, request } from "../house/api.ts";
+import { onChange } from "../house/events.ts";
+import { Icon } from "../parts/icon.tsx";
+import { hrefOf } from "../route.ts";
+import { words } from "../strings/index.ts";
+import { type Missed, missedOf, stillSeen, unseenOf } from "./missed.ts";
+
+const KEY = "atlas.seen";
+const KINDS = ["voice-messages", "reminders", "timers", "everything"];
+
+export function WhileOut() {
+  const say = words.value.away;
+  const [waiting, setWaiting] = useState<Missed[]>([]);
+  useEffect(() => {
+    let over = false;
+    async function look(returned: boolean): Promise<void> {
+      const missed = await fetchMissed();
+      if (over || !missed) return;
+      remember(stillSeen(missed, seen()));
+      const unseen = unseenOf(missed, seen());
+      // What comes while somebody looks is told in its own way; here it only goes away once it waits no more.
+      setWaiting((before) => (returned ? unseen : unseen.filter(({ id }) => before.some((one) => one.id === id))));
+    }
+    const returned = () => document.hidden || void look(true);
+    returned();
+    document.addEventListener("visibilitychange", returned);
+    const end = onChange((kind) => KINDS.includes(kind) && void look(false));
+    return () => {
+      over = true;
+      document.removeEventListener("visibilitychange", returned);
+      end();
+    };
+  }, [account.value]);
+  if (!waiting.length) return null;
+  const messages = waiting.filter(({ kind }) => kind === "message").length;
+  function dismiss(): void {
+    remember([...seen(), ...waiting.map(({ id }) => id)]);
+    setWaiting([]);
+  }
+  return (
+    <section class="card while-out" aria-labelledby="while-out">
+      <h2 id="while-out">{say.title}</h2>
+      <ul>
+        {messages > 0 && (
+          <li>
+            <Icon name="messages" size={20} />
+            <a href={hrefOf("messages")}>{say.messages(messages)}</a>
+          </li>
+        )}
+        {waiting.map(
+          ({ id, kind, text }) =>
+            kind !== "message" && (
+              <li key={id}>
+                <Icon name={kind === "timer" ? "timer" : "bell"} size={20} />
+                <a href={hrefOf("time")}>{say[kind](text)}</a>
+              </li>
+            ),
+        )}
+      </ul>
+      <button type="button" class="plain" onClick={dismiss}>
+        {say.dismiss}
+      </button>
+    </section>
+  );
+}
+
+/** Ask for all that may wait; null where the house does not answer, or not this person. */
+async function fetchMissed(): Promise<Missed[] | null> {
+  try {
+    const [{ messages }, { reminders }, { timers }] = await Promise.all([
+      request<VoiceMessagesReply>("/api/voice-messages"),
+      request<RemindersReply>("/api/reminders"),
+      request<TimersReply>("/api/timers"),
+    ]);
+    return missedOf(messages, reminders, timers);
+  } catch (trouble) {
+    if (!(trouble instanceof HouseTrouble)) throw trouble; // else the line says how the house is
+    return null;
+  }
+}
+
+function seen(): string[] {
+  try {
+    return JSON.parse(localStorage.getItem(KEY) ?? "[]");
+  } catch {
+    return [];
+  }
+}
+
+function remember(ids: string[]): void {
+  try {
+    localStorage.setItem(KEY, JSON.stringify(ids));
+  } catch {
+    // Storage is switched off: it lasts as long as the page.
+  }
+}

@@ -1,0 +1,119 @@
+"""The owner looks into the record, the house's own check, a turn's time, and takes what was said out of the house."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import expect
+
+from tests.journeys.browser import ANSWER_MS, answer, connected, opened, say
+from tests.journeys.conftest import ROOT, Running, house_without_weights
+from tests.journeys.test_app_everywhere import AXE, violations
+
+pytestmark = [pytest.mark.real, pytest.mark.timeout(300)]
+DOCTOR_MS = 150_000
+
+
+@pytest.fixture(scope="module")
+def own_house(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Running]:
+    with house_without_weights(tmp_path_factory.mktemp("owner"), (ROOT / "atlas.toml").read_text()) as running:
+        yield running
+
+
+def test_the_record_is_filtered_verified_and_downloaded(own_house: Running) -> None:
+    with opened(own_house) as page:
+        connected(page)
+        say(page, "add figs to the shopping list")
+        answer(page)
+        say(page, "set a timer for forty minutes")
+        answer(page)
+        page.evaluate("location.hash = '#/house/record'")
+        rows = page.locator("section[aria-labelledby=rows] .row .name")
+        expect(rows.filter(has_text="lists.")).not_to_have_count(0)
+        expect(rows.filter(has_text="timers.")).not_to_have_count(0)
+        page.get_by_label("Only tools called…").fill("timers")
+        page.keyboard.press("Tab")
+        expect(rows.filter(has_text="lists.")).to_have_count(0)
+        expect(rows.filter(has_text="timers.")).not_to_have_count(0)
+        page.get_by_label("Only those that ended…").select_option(label="refused")
+        expect(page.get_by_text("Nothing yet.")).to_be_visible()
+        page.get_by_role("button", name="Verify the whole record").click()
+        verdict = page.locator("section[aria-labelledby=verify] [role=status]")
+        expect(verdict).to_have_class("good", timeout=ANSWER_MS)
+        expect(verdict).to_contain_text(re.compile(r"\d"))
+        with page.expect_download() as download:
+            page.get_by_role("button", name="Download the record").click()
+        kept = [json.loads(line) for line in Path(download.value.path()).read_text().splitlines()]
+        assert download.value.suggested_filename == "record.jsonl"
+        assert {"lists", "timers"} <= {row["tool"].split(".")[0] for row in kept}
+        assert "figs" not in str(kept)
+
+
+def test_the_house_tells_what_left_it_its_last_backup_and_what_the_doctor_finds(
+    own_house: Running, tmp_path: Path
+) -> None:
+    with opened(own_house, path="house/health") as page:
+        expect(page.locator("section[aria-labelledby=outside]")).to_contain_text("Nothing left the house")
+        backup = page.locator("section[aria-labelledby=backup]")
+        expect(backup).to_contain_text("No backup was ever made.")
+        own_house.atlas("backup", "create", str(tmp_path))
+        page.reload()
+        expect(backup).to_contain_text(re.compile(r"Made .*, and read back\."), timeout=ANSWER_MS)
+        expect(backup).to_contain_text("without keys and passwords")
+        page.get_by_role("button", name="Examine the house").click()
+        findings = page.locator("section[aria-labelledby=doctor] li")
+        findings.first.wait_for(timeout=DOCTOR_MS)
+        assert findings.count() > 3
+        page.evaluate(AXE.read_text(encoding="utf-8"))
+        assert not (wrong := violations(page)), wrong
+
+
+def test_what_was_said_is_downloaded_and_then_forgotten_altogether(own_house: Running) -> None:
+    with opened(own_house) as page:
+        connected(page)
+        say(page, "add quinces to the shopping list")
+        answer(page)
+        page.evaluate("location.hash = '#/past'")
+        expect(page.locator(".exchange", has_text="quinces")).to_be_visible(timeout=ANSWER_MS)
+        with page.expect_download() as download:
+            page.get_by_role("button", name="Download").click()
+        assert download.value.suggested_filename == "conversations.md"
+        assert "add quinces to the shopping list" in Path(download.value.path()).read_text()
+        page.get_by_role("button", name="Forget…").click()
+        page.get_by_role("button", name="Forget everything").click()
+        page.get_by_role("button", name="Really everything?").click()
+        expect(page.get_by_role("heading", name="Nothing has been said yet")).to_be_visible(timeout=ANSWER_MS)
+
+
+@pytest.mark.parametrize("width", [390, 1280], ids=["phone", "desk"])
+@pytest.mark.parametrize(
+    ("locale", "details", "route", "tools"),
+    [
+        ("en-GB", "Details", "choosing who answers", "tools"),
+        ("de-DE", "Einzelheiten", "wählen, wer antwortet", "Werkzeuge"),
+    ],
+)
+def test_a_turn_shows_where_its_time_went_as_bars_on_one_clock(
+    own_house: Running, locale: str, details: str, route: str, tools: str, width: int
+) -> None:
+    with opened(own_house, locale=locale, viewport={"width": width, "height": 800}) as page:
+        connected(page)
+        say(page, "set a timer for twenty minutes")
+        answer(page)
+        page.evaluate("location.hash = '#/house/turns'")
+        turn = page.locator(".turn").first
+        turn.locator("summary").click()
+        bars = turn.locator(".bars li")
+        for name in (route, tools):
+            expect(bars.filter(has_text=re.compile(rf"^{name}"))).to_contain_text(re.compile(r"\d (ms|s)$"))
+        boxes = [one.bounding_box() for one in bars.locator(".bar > span").all()]
+        starts = [box["x"] for box in boxes if box]
+        assert len(starts) >= 3
+        assert starts[0] < starts[-1]
+        assert page.evaluate("document.documentElement.scrollWidth") <= width
+        page.evaluate(AXE.read_text(encoding="utf-8"))
+        assert not (wrong := violations(page)), wrong

@@ -1,0 +1,87 @@
+"""Who comes back to the app sees what waits for them, and dismisses it; before the next time it says nothing."""
+
+from __future__ import annotations
+
+import json
+import urllib.request
+from collections.abc import Iterator
+
+import pytest
+from playwright.sync_api import Page, expect
+
+from tests.journeys.browser import ANSWER_MS, connected, opened
+from tests.journeys.conftest import ROOT, Running, house_without_weights
+from tests.journeys.test_app_everywhere import AXE, violations
+
+pytestmark = pytest.mark.real
+PHONE, DESK = {"width": 390, "height": 844}, {"width": 1280, "height": 800}
+WORDS = {
+    "en-GB": ("While you were out", "A message waits for you.", "2 messages wait for you.", "Seen"),
+    "de-DE": ("Während du weg warst", "Eine Nachricht wartet auf dich.", "2 Nachrichten warten auf dich.", "Gesehen"),
+}
+
+
+@pytest.fixture(scope="module")
+def own_house(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Running]:
+    with house_without_weights(tmp_path_factory.mktemp("out"), (ROOT / "atlas.toml").read_text()) as running:
+        yield running
+
+
+def leave(house: Running, person: str, text: str) -> None:
+    """Leave a message for a person, as the owner."""
+    headers = {"Authorization": f"Bearer {house.token}", "Content-Type": "application/json"}
+    body = json.dumps({"text": text, "person": person}).encode()
+    with urllib.request.urlopen(urllib.request.Request(f"{house.url}/api/voice-messages", body, headers)) as reply:
+        assert reply.status == 201
+
+
+def token_of(house: Running, name: str, person: str) -> str:
+    """Let in the device of a person who is not there: what is for them waits, and nothing plays it."""
+    made = house.atlas("token", "create", "--name", name, "--role", "adult", "--person", person).stdout
+    return made.strip().splitlines()[-1]
+
+
+def away(page: Page, title: str):
+    return page.get_by_role("region", name=title, exact=True)
+
+
+@pytest.mark.parametrize("size", [PHONE, DESK], ids=["phone", "desk"])
+@pytest.mark.parametrize("locale", WORDS)
+def test_what_waits_for_who_comes_back_is_shown_until_it_is_dismissed(
+    own_house: Running, locale: str, size: dict[str, int]
+) -> None:
+    title, one, two, seen = WORDS[locale]
+    person = f"Pia {locale[:2]} {'desk' if size is DESK else 'phone'}"
+    token = token_of(own_house, f"{person} phone", person)
+    leave(own_house, person, "the plumber called")
+    with opened(own_house, token=token, locale=locale, viewport=size, reduced_motion="reduce") as page:
+        connected(page)
+        card = away(page, title)
+        expect(card).to_contain_text(one, timeout=ANSWER_MS)
+        page.evaluate(AXE.read_text(encoding="utf-8"))
+        assert not (wrong := violations(page)), wrong
+        assert page.evaluate("document.documentElement.scrollWidth") <= size["width"]
+        leave(own_house, person, "and the baker")
+        page.reload()
+        connected(page)
+        expect(card).to_contain_text(two, timeout=ANSWER_MS)
+        card.get_by_role("button", name=seen).click()
+        expect(card).to_have_count(0)
+        with page.expect_response("**/api/voice-messages"):
+            page.reload()
+        connected(page)
+        expect(card).to_have_count(0)
+
+
+def test_a_message_that_is_read_waits_no_more_and_leads_to_where_it_is(own_house: Running) -> None:
+    token = token_of(own_house, "tablet", "Tom")
+    leave(own_house, "Tom", "the kettle is mended")
+    with opened(own_house, token=token) as page:
+        connected(page)
+        away(page, "While you were out").get_by_role("link", name="A message waits for you.").click()
+        expect(page.get_by_text("the kettle is mended")).to_be_visible(timeout=ANSWER_MS)
+        with page.expect_response("**/heard"):
+            page.get_by_role("button", name="Got it").click()
+        with page.expect_response("**/api/voice-messages"):
+            page.get_by_role("link", name="Talk", exact=True).click()
+        expect(away(page, "While you were out")).to_have_count(0)
