@@ -262,11 +262,7 @@ class Dialogue:
 
     def restoration(self, text: str, last: EarlierTurn, names: Names, room: str) -> tuple[Command, ...]:
         """Return what undoes the last deed for those that a sentence leaves out of it: "but not the lamp"."""
-        first = text.partition(",")[0]  # "except the bedroom, I'm going up in a minute"
-        out = self._spared.fullmatch(self._grammar.unmarked(text)) or self._spared.fullmatch(
-            self._grammar.unmarked(first)
-        )
-        call = last.last
+        out, call = self._spares(text), last.last
         if out is None or call is None or call.name not in _REVERSED:
             return ()
         tool, switch = _REVERSED[call.name]
@@ -277,6 +273,15 @@ class Dialogue:
         spared = spared or [one for one in devices if self._owned.search(out["left"]) and _begins(one, whose)]
         reversed_by = {switch: not call.arguments.get(switch)} if switch else {}
         return tuple(Command(tool, {**reversed_by, "device": device.name}) for device in spared)
+
+    def spares(self, text: str) -> bool:
+        """Tell whether a whole text only leaves something out of what was done: "except the bedroom"."""
+        return self._spares(text) is not None
+
+    def _spares(self, text: str) -> re.Match[str] | None:
+        first = text.partition(",")[0]  # "except the bedroom, I'm going up in a minute"
+        words = (self._grammar.unmarked(text), self._grammar.unmarked(first))
+        return next(filter(None, map(self._spared.fullmatch, words)), None)
 
     def chosen(self, question: str, text: str, names: Names, room: str, commands: Commands) -> tuple[Command, ...]:
         """Return what was wanted of something before it was asked which, and now it is said: "the radio, I mean"."""
@@ -415,7 +420,9 @@ class Dialogue:
         every = len(last.calls) == 1 or (len(done) == 1 and self._plural.fullmatch(refers[0]) is not None)
         if every and all(last.changed):
             return about_all() or None
-        looked = all(call.name == "home.state" and call.arguments.get("quantity") for call in last.calls)
+        looked = all(
+            call.name == "home.state" and {"quantity", "everything"} & {*call.arguments} for call in last.calls
+        )
         if looked and self._plural.fullmatch(refers[0]):  # "are any lights on?" – "turn them off"
             return about_all() or None
         return self._one_of_these({thing: made for thing in things if (made := about(thing))})

@@ -91,7 +91,10 @@ class Exemptions:
                 done.append(command)
                 continue
             done += for_each(command, others)
-        clear = all(self._names_some(part, concerned, names) for part in self._parts(exemption.exempt_words, names))
+        placed = all("room" in one.arguments or "device" in one.arguments for one in commands)
+        like = {one.kind for one in concerned} if placed else set()  # "off in the kitchen, and leave it on in the hall"
+        touchable = [*concerned, *(one for one in names.devices if one.kind in like)]
+        clear = all(self._names_some(part, touchable, names) for part in self._parts(exemption.exempt_words, names))
         return tuple(done) if clear and 0 < len(done) <= MOST_DEVICES else None
 
     def _names_some(self, part: str, concerned: Sequence[NamedDevice], names: Names) -> bool:

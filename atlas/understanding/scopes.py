@@ -133,6 +133,8 @@ class Scopes:
             return NO_DEED
         if not any(one.tool.startswith("home.") for one in meant.commands) or only_look(meant.commands):
             return meant
+        if meant.leans and self._turns.dialogue.spares(heard.text):
+            return meant  # "except in the hall", of what was done before
         exempting = filter(self._exemptions.is_sure_to_exempt, heard.readings)
         unread = any(self._exemptions.read(text, heard.names) is None for text in exempting)
         return self._questions.which_device if unread else meant

@@ -296,6 +296,8 @@ class Slots:
         if not (new and before):
             return ""
         unit = new["unit"] or before["unit"]
+        if not unit and self.tidy([f"{new['number']} {before['thing']}"]) == [before["thing"]]:
+            return ""  # an article is no amount: "noch einen"
         if not unit:
             return f"{new['number']} {before['thing']}"
         return self._amount_of.format(amount=f"{new['number']} {unit}", thing=before["thing"])

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import pytest
 
+from atlas.conversation import HOUSE, Message, ToolCall, Turn
 from atlas.understanding.grammar import Grammar, open_grammar
+from atlas.understanding.understanding import Reader
 
 from .test_follow_ups import Talk
 
@@ -160,3 +162,15 @@ async def test_a_correction_to_what_is_so_already_says_that_it_is(talk: Talk) ->
     await talk.say(FIVE)
     assert await talk.say("nein, fünf Minuten") == "Das ist schon so: fünf Minuten."
     assert len(talk.did) == 1
+
+
+@pytest.mark.parametrize("text", ["wie lange noch?", "Wann geht die an?", "und wann ist das so weit"])
+def test_how_long_is_asked_of_the_deed_that_is_to_be_done_later(german: Grammar, text: str) -> None:
+    coffee = {"seconds": 600, "tool": "home.turn", "arguments": {"on": True, "device": "Kaffeemaschine"}}
+    history = (
+        Message("user", "in zehn Minuten die Kaffeemaschine an"),
+        Message("assistant", "", calls=(ToolCall("call", "later.do", coffee),)),
+        Message("tool", '{"ok": true, "changed": true, "data": {}}', call_id="call"),
+    )
+    meant = Reader(german).understand(Turn("turn", text, HOUSE, 0.0, history=history))
+    assert [command.tool for command in meant.commands] == ["later.list"]
