@@ -61,6 +61,14 @@ class Requests:
         self._says_no = re.compile(tables["left"].get("no", "(?!)"), re.IGNORECASE)
         self._says_yes = re.compile(tables["left"].get("yes", "(?!)"), re.IGNORECASE)
 
+    def mere_yes(self, turn: DialogueTurn) -> TurnMeaning | None:
+        """Return nothing to do for a yes where nothing was asked: it does not do the last deed once more."""
+        return NO_DEED if self.is_yes(turn.heard.text) else None
+
+    def is_yes(self, text: str) -> bool:
+        """Tell whether a text is a yes and nothing more."""
+        return bool(self._says_yes.fullmatch(text.strip(" .,!")))
+
     def run_out(self, turn: DialogueTurn) -> TurnMeaning | None:
         """Return the question whether to put on the list what has run out: "the loo paper is all gone"."""
         match = self._used_up.fullmatch(turn.text.strip(" .,!"))
@@ -135,7 +143,7 @@ class Requests:
         text, parse = turn.text, turn.parse
         if self._small_talk.answer(text, self._grammar.plain_words(text)):
             return NO_DEED
-        if self._says_yes.fullmatch(turn.heard.text.strip(" .,!")) or self._says_nothing_new(turn):
+        if self._says_nothing_new(turn):
             return NO_DEED
         half = self._sentences.half(text, turn.names, turn.room)
         if not parse.is_sure() and half is None and (subject := self._another_subject(turn)):

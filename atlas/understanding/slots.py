@@ -102,6 +102,7 @@ class Slots:
         behind: Mapping[str, str] = tables.get("amounts", {})
         number, unit = f"(?:{behind.get('number', '(?!)')})", f"(?:{behind.get('unit', '(?!)')})"
         self._only_amount, self._amount_of = re.compile(f"{number} {unit}", re.IGNORECASE), behind.get("of", "")
+        self._articles = frozenset(behind.get("articles", "").split())
         amount = f"(?P<number>{number})(?: (?P<unit>{unit}))?"
         self._amount = re.compile(amount, re.IGNORECASE)
         self._thing_of = re.compile(rf"(?:{amount}(?: of)? )?(?P<thing>\S.*)", re.IGNORECASE)
@@ -293,8 +294,8 @@ class Slots:
     def with_amount(self, item: str, amount: str) -> str:
         """Return an item with another amount of the same thing: ("2 litres of juice", "three"); "" for other words."""
         new, before = self._amount.fullmatch(amount.strip()), self._thing_of.fullmatch(item)
-        if not (new and before):
-            return ""
+        if not (new and before) or (not new["unit"] and new["number"].casefold() in self._articles):
+            return ""  # "another one" is no amount
         unit = new["unit"] or before["unit"]
         if not unit and self.tidy([f"{new['number']} {before['thing']}"]) == [before["thing"]]:
             return ""  # an article is no amount: "noch einen"

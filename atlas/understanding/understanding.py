@@ -120,13 +120,14 @@ class Reader:
         goes_on = Continuations(sentences, turns, scopes, questions, read_whole)
         requests = Requests(sentences, slips, coverage, goes_on, questions, whole)
         chances = SecondChances(sentences, turns, wishes, declined, scopes, questions, read_whole, with_chances)
+        self._is_yes = requests.is_yes
         self._chances, self._verification = chances, Verification(sentences, coverage, chances, questions, with_chances)
         self._steps_as_spoken = (
             *(goes_on.dictation, corrections.half_hour, corrections.as_it_was),
             *(declined.prohibition, scopes.restoration, scopes.all_but, scopes.but_otherwise, scopes.all_off),
             *(declined.to_nobody, goes_on.not_after_all, declined.retraction),
             *(goes_on.answer, goes_on.which_device, goes_on.elsewhere),
-            *(goes_on.at_another_time, goes_on.one_of_several),
+            *(goes_on.at_another_time, requests.mere_yes, goes_on.one_of_several),
             *(corrections.instead, corrections.another_thing, goes_on.how_much_of_nothing),
             *(corrections.set_anew, corrections.of_last_deed, corrections.left_alone, goes_on.repetition),
             *(corrections.of_itself, declined.withdrawal, declined.unfinished_wish, requests.at_several_moments),
@@ -225,7 +226,7 @@ class Reader:
     def _with_second_chance(self, heard: SpokenTurn) -> TurnMeaning:
         """Return what the words of a turn mean; where that is not sure, what a part of them goes on with."""
         meant, is_unsure = self._read_whole(heard), self._questions.leaves_open
-        if not recent(heard.turn) or not is_unsure(meant):
+        if not recent(heard.turn) or not is_unsure(meant) or self._is_yes(heard.text):
             return self._chances.supposition(heard, meant)
         meant = self._chances.wish_in_part(heard, meant)
         return self._chances.past_a_look(heard, meant) if is_unsure(meant) else meant
