@@ -10,7 +10,7 @@ from atlas.understanding.clarifications import Clarifications
 from atlas.understanding.command_traits import are_like, name_any
 from atlas.understanding.dialogue import UNDO
 from atlas.understanding.dialogue_turn import DialogueTurn, DialogueTurns
-from atlas.understanding.meaning import TurnMeaning, leaning
+from atlas.understanding.meaning import NO_DEED, TurnMeaning, leaning
 from atlas.understanding.patterns import act_pattern
 from atlas.understanding.self_corrections import SelfCorrections
 from atlas.understanding.sentence_reader import SentenceReader
@@ -85,6 +85,15 @@ class Corrections:
         if more or len(things) != 1 or len(before) != 1 or self._sentences.grammar.is_negated(match["rest"]):
             return None
         return leaning((Command(UNDO, {}), Command(last.name, {**last.arguments, "items": things})))
+
+    def of_several(self, turn: DialogueTurn) -> TurnMeaning | None:
+        """Return what puts one of several right: "not the eggs, cheese"; "keep the pasta one", of three timers."""
+        for text in turn.readings:
+            meant = self._follow_ups.one_for_another(text, turn.history)
+            if meant := meant or self._follow_ups.all_but_one(text, turn.exchanges):
+                return leaning(meant)
+        stays = self._follow_ups.spares_one(turn.text, turn.exchanges)
+        return NO_DEED if stays else None  # "keep the rice one" cancels no rice timer
 
     def of_last_deed(self, turn: DialogueTurn) -> TurnMeaning | None:
         """Return the last command as it was really meant: "no, at five"."""

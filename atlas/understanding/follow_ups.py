@@ -19,6 +19,8 @@ from atlas.understanding.which import Places
 
 _HOUR = re.compile(rf"\b(?:\d{{1,2}}|{durations.UP_TO_99})(?: ?[ap]m)?\b", re.IGNORECASE)
 
+_CANCELLED = ("timers", "alarms", "reminders")  # topics of which one may stay while the others are cancelled
+
 
 class FollowUps:
     """How one language corrects and continues what was just done."""
@@ -35,6 +37,7 @@ class FollowUps:
         self._taken_back = re.compile(tables["taken_back"], re.IGNORECASE)
         self._again = re.compile(tables["again"], re.IGNORECASE)
         self._contrast = re.compile(tables["contrast"], re.IGNORECASE)
+        self._stays = re.compile(tables.get("stays", "(?!)"), re.IGNORECASE)
         self._same = re.compile(tables["same_for"], re.IGNORECASE)
         self._slips = re.compile(tables["slips"], re.IGNORECASE)
         self._at_hour: str = tables.get("frames", {}).get("clock", "")
@@ -123,6 +126,36 @@ class FollowUps:
         if made is None and loosely and not self._grammar.is_negated(rest):
             made = self._other_things(last, rest) or self._other_number(last, rest)
         return made or self._dialogue.other_one(last, rest, exchanges, names)
+
+    def one_for_another(self, text: str, history: Sequence[Message]) -> tuple[Command, ...]:
+        """Return what was put on a list with one thing in the place of another: "not the eggs, cheese"."""
+        last, changed = last_call(history)
+        match = self._contrast.fullmatch(text.strip())
+        if last is None or match is None or not changed or last.name != "lists.add":
+            return ()
+        made, items = self._other_things(last, match["rest"]), list(last.arguments.get("items", ()))
+        left = (match.groupdict().get("left") or "").casefold()
+        at = [place for place, item in enumerate(items) if str(item).casefold() == left]
+        if made is None or len(at) != 1:
+            return ()
+        items[at[0] : at[0] + 1] = made.arguments["items"]
+        return (Command(UNDO, {}), Command(last.name, {**last.arguments, "items": items}))
+
+    def all_but_one(self, text: str, exchanges: Sequence[EarlierTurn]) -> tuple[Command, ...]:
+        """Return the cancelling of all that was spoken of but the one that stays: "keep the pasta one"."""
+        match = self._stays.fullmatch(self._grammar.unmarked(text))
+        things = [one for one in exchanges[0].things if one.topic in _CANCELLED] if match and exchanges else []
+        names = [thing.name.casefold() for thing in things]
+        if match is None or len(things) < 2 or names.count(match["left"].casefold()) != 1:
+            return ()
+        rest = [thing for thing in things if thing.name.casefold() != match["left"].casefold()]
+        return tuple(Command(f"{thing.topic}.cancel", {thing.argument: thing.id}) for thing in rest)
+
+    def spares_one(self, text: str, exchanges: Sequence[EarlierTurn]) -> bool:
+        """Tell whether one of some timers or alarms is to stay, also one that is not among them."""
+        spoken_of = exchanges[0].things if exchanges else ()
+        of_such = any(one.topic in _CANCELLED for one in spoken_of)
+        return of_such and self._stays.fullmatch(self._grammar.unmarked(text)) is not None
 
     def half_hours(self, text: str, history: Sequence[Message]) -> Sequence[tuple[str, tuple[Command, ...]]]:
         """Return the last command at the half hour before its hour and at the one after it, where only "half" is said.
@@ -353,6 +386,11 @@ class FollowUps:
                 f"{self._at_hour} {new}" if row.when and not self._table.only_looks(last.name) else ""
             )  # "no, half eight"
             if moment := moments.whole(new) or moments.whole(hour):
+                return self._at(last, arguments, moment)
+        before = str(arguments.get(row.when, "")) if row.when else ""
+        if seconds >= 60 and before.startswith("in "):  # "in an hour": "rather two hours"
+            minutes = self._in_minutes.format(round(seconds / 60))
+            if moment := moments.whole(f"in {text}") or moments.whole(f"in {minutes}"):
                 return self._at(last, arguments, moment)
         if row.place and (place := self._place.fullmatch(text)):
             return Command(last.name, arguments | {row.place: place["place"]})

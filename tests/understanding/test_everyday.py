@@ -144,6 +144,7 @@ def test_small_talk_is_no_deed_and_no_question_back(language: str, text: str) ->
         ("lock up please", "home.lock", {"everything": True}),
         ("is everything locked", "home.state", {"kind": "lock", "quantity": "all"}),
         ("is anything unlocked", "home.state", {"kind": "lock", "value": "unlocked"}),
+        ("where is open door?", "home.state", {"kind": "lock", "quantity": "which"}),
     ],
 )
 def test_first_words_to_a_house_do_what_they_say(text: str, tool: str, arguments: Mapping[str, Any]) -> None:
