@@ -18,7 +18,7 @@ pytestmark = [pytest.mark.real, pytest.mark.usefixtures("timers_end")]
 AXE = ROOT / "pwa" / "node_modules" / "axe-core" / "axe.min.js"
 PARTS = ("turns", "devices", "record", "rules", "sentences", "models", "settings", "health")
 HOUSE = ("house", *(f"house/{part}" for part in PARTS))
-ROUTES = ("talk", "home", "time", "lists", "board", "notes", "notes/", "calendar", "past", *HOUSE, "more")
+ROUTES = ("talk", "home", "time", "lists", "board", "notes", "notes/", "messages", "calendar", "past", *HOUSE, "more")
 AT_THE_END = """() => {
     const log = document.querySelector(".log");
     return log.scrollHeight - log.scrollTop - log.clientHeight < 100;
