@@ -88,7 +88,9 @@ class LanguageReader:
     def understands(self, text: str, known: Names) -> bool:
         """Tell whether words mean something by the grammars of this language alone."""
         meant = self.literal.read(text, known)
-        return not meant.empty or bool(meant.question or meant.past or meant.that or meant.restart or meant.help)
+        return not meant.empty or bool(
+            meant.question or meant.past or meant.that or meant.restart or meant.help or meant.about
+        )
 
 
 class HouseReader:

@@ -19,6 +19,7 @@ import anyio.to_thread
 from atlas import heap, own_words, trace
 from atlas.agents.agent import Agent
 from atlas.agents.agent_emergency import EmergencyMind, Helplines, open_helplines
+from atlas.agents.house_traits import HouseTraits, traits_of
 from atlas.agents.minds import InLanguages, open_agent
 from atlas.agents.taught_sentences import TAUGHT_FILE, Teaching
 from atlas.backup_schedule import make_backup, watch_backups
@@ -127,11 +128,14 @@ async def open_house(config: Config) -> AsyncIterator[House]:
                 turn, config.agents, config.house.agent, addressing, away=away, asker=confirmations.asker(turn)
             )
 
+        def traits(agent: str) -> HouseTraits:
+            return traits_of(house.config, agent, engines["tts"].voice)
+
         def helplines() -> Helplines:
             return open_helplines(house.config.house.country, house.config.house.contact)
 
         open_helplines(config.house.country)  # a country that nobody knows is no surprise for an emergency
-        shared = _MindParts(backends, agents_tools, reader, confirmations, zone, claims, helplines)
+        shared = _MindParts(backends, agents_tools, reader, confirmations, zone, claims, helplines, traits)
         minds = {name: await _open_mind(stack, config, name, shared) for name in config.agents}
         house = House(
             config,
@@ -222,6 +226,7 @@ class _MindParts:
     zone: tzinfo | None
     claims: ClaimJudge | None
     helplines: Callable[[], Helplines]  # as they are by now, for who may answer before all others
+    traits: Callable[[str], HouseTraits]  # what an agent says of the house, by its settings as they are by now
 
 
 async def _open_speaker_identification(
@@ -298,6 +303,7 @@ async def _open_mind(stack: AsyncExitStack, config: Config, name: str, parts: _M
             first=[EmergencyMind([code, *others], parts.helplines)],  # in fear people fall back on any language
             claims=parts.claims.chance if parts.claims else None,
             waiting=waiting,
+            traits=partial(parts.traits, name),
         )
 
     agents = {code: in_language(code, one.sentences) for code, one in parts.reader.languages.items()}

@@ -1,4 +1,4 @@
-"""Says what an agent can be asked for, by the tools that it really has. Without a model, which would invent."""
+"""Says what an agent can be asked for, by the tools that it really has, and what Atlas is. Without a model."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Any
 
 from atlas.agents.agent import AgentAnswer, say
+from atlas.agents.house_traits import HouseTraits
 from atlas.conversation import Turn
 from atlas.events import Emit
 from atlas.mcp.tools import Tools
@@ -15,7 +16,7 @@ MOST_CUSTOM = 4  # of the house's own sentences; who wants more looks into their
 
 
 class Help:
-    """Answers "what can you do", and nothing else.
+    """Answers "what can you do", and questions about Atlas itself by the settings of this house, and nothing else.
 
     A client with instructions of its own made somebody else of the agent: what that one can do, its model says.
     """
@@ -25,19 +26,24 @@ class Help:
         tables: Mapping[str, Any],
         tools: Tools,
         custom: Callable[[Collection[str]], Sequence[str]] = lambda tools: (),
+        traits: Callable[[], HouseTraits] = HouseTraits,
     ) -> None:
         self._tools = tools
         self._own = tables["help"]
+        self._about = tables.get("about", {})
+        self._traits = traits
         self._custom = custom  # of these tools, examples of the house's own sentences
 
     async def answer(self, meant: Understanding, turn: Turn, emit: Emit) -> AgentAnswer | None:
         """See `Answerer.answer`."""
+        if meant.about:
+            return await say(self._traits().filled(meant.about, self._about), emit)
         words = await self._words() if meant.help else ""
         return await say(words, emit) if words else None
 
     async def prepare(self, meant: Understanding, turn: Turn) -> bool:
         """See `Answerer.prepare`."""
-        return meant.help
+        return meant.help or meant.about is not None
 
     async def _words(self) -> str:
         """Return what this agent can do, and one thing to try; "" when none of its tools is there."""

@@ -16,6 +16,7 @@ from atlas.agents.agent_help import Help
 from atlas.agents.agent_memory import Recall, WithMemory
 from atlas.agents.agent_repetition import Repetition
 from atlas.agents.facts import FactLookup
+from atlas.agents.house_traits import HouseTraits
 from atlas.agents.persona import open_persona
 from atlas.agents.speech_policy import SpeechPolicy
 from atlas.agents.tool_selection import ToolSelection
@@ -137,6 +138,7 @@ def open_agent(
     first: Sequence[Answerer] = (),
     claims: Claims | None = None,
     waiting: dict[Actor, tuple[float, Choices]] | None = None,
+    traits: Callable[[], HouseTraits] = HouseTraits,
 ) -> Agent:
     """Return the agent `name`, over engines that its owner opened and will close. Raises `ConfigError`.
 
@@ -167,7 +169,7 @@ def open_agent(
         *([Recall(name, grammar, memory, zone)] if memory and words else ()),
         Ending(tables),
         commands,
-        Help(tables, tools, reader.custom_examples),
+        Help(tables, tools, reader.custom_examples, traits),
         *(() if llm.tools else [UnsolicitedAnswer(confirmations)]),
         chat,
     ]

@@ -119,7 +119,15 @@ class Senses:
         ]
         if any(_is_new_list(command, names) for command in offered):
             return Sense.LOOSE
-        if meant.choices or meant.reply or meant.restart or meant.that or meant.help or self._emergencies.read(text):
+        if (
+            meant.choices
+            or meant.reply
+            or meant.restart
+            or meant.that
+            or meant.help
+            or meant.about
+            or self._emergencies.read(text)
+        ):
             return Sense.OTHER
         return Sense.OPEN if meant.half or meant.question else Sense.NOTHING
 

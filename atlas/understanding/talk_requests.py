@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Literal
 
 from atlas.understanding.answering import Answering, FactQuestion
@@ -13,6 +14,14 @@ from atlas.understanding.grammar import Grammar
 from atlas.understanding.slots import Command
 
 That = Literal["", "said", "talk", "fact"]  # "forget that"; and what was meant by it: the talk, or a fact
+
+
+@dataclass(frozen=True, slots=True)
+class AboutAtlas:
+    """What is said to a question about Atlas itself, or to talk that asks for no deed."""
+
+    says: str
+    where: tuple[tuple[str, str], ...] = ()  # what is said instead in a house that has this trait
 
 
 class TalkRequests:
@@ -26,6 +35,11 @@ class TalkRequests:
         self._that = {name: re.compile(words, re.IGNORECASE) for name, words in that.items()}
         self._restart = re.compile(tables["restart"], re.IGNORECASE)
         self._help = re.compile(tables["help"]["asked"], re.IGNORECASE)
+        about = tables.get("about", {"questions": (), "parts": {}})
+        self._about = [
+            (_compiled(one["asked"], about["parts"]), AboutAtlas(one["says"], tuple(one.get("where", {}).items())))
+            for one in about["questions"]
+        ]
 
     def question(self, heard: SpokenTurn) -> FactQuestion | None:
         """Return the question that something told before may answer."""
@@ -49,5 +63,17 @@ class TalkRequests:
         """Tell whether somebody asks what can be asked for."""
         return not heard.turn.instructions and self._is(self._help, heard)
 
+    def about(self, heard: SpokenTurn) -> AboutAtlas | None:
+        """Return the answer to a question about Atlas itself; `None` for words that answer a question of its own."""
+        history = heard.turn.history
+        if heard.turn.instructions or (history and history[-1].text.rstrip().endswith("?")):
+            return None
+        return next((answer for way, answer in self._about if self._is(way, heard)), None)
+
     def _is(self, way: re.Pattern[str], heard: SpokenTurn) -> bool:
         return any(map(way.fullmatch, (self._grammar.unmarked(heard.text), self._grammar.plain_words(heard.text))))
+
+
+def _compiled(way: str, parts: Mapping[str, str]) -> re.Pattern[str]:
+    """Return a pattern whose `{names}` are written out by `parts`."""
+    return re.compile(re.sub(r"\{([a-z]+)\}", lambda name: parts[name[1]], way), re.IGNORECASE)

@@ -44,7 +44,7 @@ from atlas.understanding.second_chances import SecondChances
 from atlas.understanding.self_corrections import SelfCorrections
 from atlas.understanding.sentence_reader import Public, SentenceReader
 from atlas.understanding.shared_nouns import SharedNouns
-from atlas.understanding.talk_requests import TalkRequests, That
+from atlas.understanding.talk_requests import AboutAtlas, TalkRequests, That
 from atlas.understanding.uncertain_hearing import UncertainHearing
 from atlas.understanding.verification import Verification
 from atlas.understanding.wish_clauses import open_wish_clauses
@@ -64,6 +64,7 @@ class Understanding(TurnMeaning):
     that: That = ""
     restart: bool = False  # what was said before is done with: "start over"
     help: bool = False  # somebody asks what can be asked for
+    about: AboutAtlas | None = None  # somebody asks about Atlas itself
     custom: CustomMeaning | None = None  # one of the house's own sentences; its commands are above
     plain: str = ""  # the words without punctuation and politeness
 
@@ -153,6 +154,8 @@ class Reader:
             return beside.meaning(chosen)
         if custom := self._of_the_house(heard):
             return Understanding(turn.text, commands=custom.commands, custom=custom, plain=beside.plain)
+        if about := self._talk_requests.about(heard):
+            return Understanding(turn.text, about=about, plain=beside.plain)
         if unsure := self._hearing.one_of(turn, lambda other: self.understand(other, names)):
             return beside.meaning(unsure)
         if guessed := self._guessed(heard):

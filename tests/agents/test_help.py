@@ -2,13 +2,22 @@
 
 from __future__ import annotations
 
+import re
+from dataclasses import replace
+from pathlib import Path
+
 import pytest
 
 from atlas.agents.agent_help import Help
+from atlas.agents.house_traits import traits_of
 from atlas.agents.minds import InOrder
+from atlas.config import AgentConfig, Config, EgressConfig, HouseConfig, LlmConfig
+from atlas.conversation import Message
 from atlas.understanding.grammar import Grammar, open_grammar
 from atlas.understanding.understanding import Reader
+from tests.houses import reader
 from tests.scripted_tools import ScriptedTools
+from tests.understanding.talking import GERMAN_NAMES, NAMES
 
 from .conftest import ask, turn
 
@@ -52,3 +61,151 @@ def test_what_is_suggested_is_understood(grammar: Grammar) -> None:
             command = spoken.read(text)
             assert command, text
             assert command.tool == tool
+
+
+CONFIG = Config(
+    Path("/data"),
+    house=HouseConfig(languages=("en", "de")),
+    llm={"embedded": LlmConfig()},
+    agents={"family": AgentConfig()},
+)
+
+
+def about_of(language: str, tools: ScriptedTools, config: Config = CONFIG) -> InOrder:
+    spoken = reader(language)
+    mind = Help(spoken.grammar.tables, tools, traits=lambda: traits_of(config, "family", "a voice"))
+    return InOrder("family", spoken, [mind])
+
+
+@pytest.mark.parametrize(
+    ("language", "text", "holds"),
+    [
+        ("en", "Which languages do you speak?", "English and German"),
+        ("en", "Do you understand German?", "English and German"),
+        ("en", "How do I add my phone?", "The house, Devices"),
+        ("en", "How can my wife use this?", "The house, Devices"),
+        ("en", "How do I let my daughter in?", "The house, Devices"),
+        ("en", "How do I get the app?", "https://atlas.local:8643"),
+        ("en", "What is the address of the app?", "https://atlas.local:8643"),
+        ("en", "How do I connect my lights?", "Home Assistant or an MQTT broker"),
+        ("en", "how do I connect home assistant", "Home Assistant or an MQTT broker"),
+        ("en", "How do I set up the weather?", "where home is"),
+        ("en", "What's your wake word?", "okay nabu"),
+        ("en", "How do I change your wake word?", "okay nabu"),
+        ("en", "How do I back up?", "No backup"),
+        ("en", "Where is my data stored?", "/data"),
+        ("en", "Do you work without internet?", "without the internet"),
+        ("en", "Does anything leave the house?", "Nothing leaves"),
+        ("en", "Are you ChatGPT?", "Atlas"),
+        ("en", "who made you", "free software"),
+        ("en", "Which model are you?", "smollm2"),
+        ("en", "Can I change your voice?", "a voice"),
+        ("en", "What happens if the power goes out?", "on the disk"),
+        ("en", "How does this work?", "your own words"),
+        ("en", "What version are you?", "I am Atlas"),
+        ("en", "What can you not do?", "search the internet"),
+        ("en", "What can you do with timers?", "ten minutes"),
+        ("en", "what can you do with lists", "shopping list"),
+        ("en", "How do I set an alarm?", "wake me"),
+        ("en", "How do I delete a timer?", "cancel the timer"),
+        ("en", "How do I write a note?", "make a note"),
+        ("en", "How do I undo?", "undo that"),
+        ("en", "Speak louder", "how loud I speak"),
+        ("en", "You are too loud", "how loud I speak"),
+        ("en", "Speak slower", "how fast I speak"),
+        ("en", "Play hide and seek with me", "I'd lose"),
+        ("en", "play chess with me", "I'd lose"),
+        ("en", "Sing happy birthday", "can't sing"),
+        ("en", "I'm scared", "with you"),
+        ("en", "I can't sleep", "Good night"),
+        ("en", "I'm hungry", "can't cook"),
+        ("en", "Tell me a joke", "clock"),
+        ("en", "What did we talk about?", "Conversations"),
+        ("de", "Welche Sprachen sprichst du?", "Englisch und Deutsch"),
+        ("de", "Wie verbinde ich mein Handy?", "Geräte"),
+        ("de", "Wie kann meine Frau dich benutzen?", "Geräte"),
+        ("de", "Wie bekomme ich die App?", "https://atlas.local:8643"),
+        ("de", "Wie verbinde ich meine Lampen?", "Home Assistant oder"),
+        ("de", "Wie richte ich das Wetter ein?", "wo zu Hause ist"),
+        ("de", "Wie heißt dein Weckwort?", "okay nabu"),
+        ("de", "Wie mache ich ein Backup?", "keine Sicherung"),
+        ("de", "Wo sind meine Daten gespeichert?", "/data"),
+        ("de", "Funktionierst du ohne Internet?", "ohne Internet"),
+        ("de", "Verlässt etwas das Haus?", "Nichts verlässt"),
+        ("de", "Bist du ChatGPT?", "Atlas"),
+        ("de", "Wer hat dich gemacht?", "freie Software"),
+        ("de", "Welches Modell bist du?", "smollm2"),
+        ("de", "Kann ich deine Stimme ändern?", "a voice"),
+        ("de", "Was passiert, wenn der Strom ausfällt?", "auf der Platte"),
+        ("de", "Wie funktioniert das?", "deinen Worten"),
+        ("de", "Welche Version bist du?", "Ich bin Atlas"),
+        ("de", "Was kannst du nicht?", "im Internet"),
+        ("de", "Was kannst du mit Timern machen?", "zehn Minuten"),
+        ("de", "Wie stelle ich einen Wecker?", "weck mich"),
+        ("de", "Wie schreibe ich eine Notiz?", "notier"),
+        ("de", "Sprich lauter", "Wie laut ich spreche"),
+        ("de", "Du bist zu laut", "Wie laut ich spreche"),
+        ("de", "Spiel Verstecken mit mir", "Da verliere ich"),
+        ("de", "Sing Happy Birthday", "Singen kann ich nicht"),
+        ("de", "Ich habe Angst", "jemandem"),
+        ("de", "Ich kann nicht schlafen", "Gute Nacht"),
+        ("de", "Ich habe Hunger", "Kochen"),
+        ("de", "Erzähl mir einen Witz", "Tick"),
+    ],
+)
+async def test_who_asks_about_atlas_itself_hears_what_is_true_of_this_house(
+    tools: ScriptedTools, language: str, text: str, holds: str
+) -> None:
+    answer, _ = await ask(about_of(language, tools), text)
+    assert holds in answer.text
+    assert "{" not in answer.text
+
+
+@pytest.mark.parametrize(
+    ("language", "text"),
+    [
+        ("en", "which languages do people speak in Belgium"),
+        ("en", "how do I cook rice"),
+        ("en", "who made the first telephone"),
+        ("en", "turn the volume up"),
+        ("en", "louder please"),
+        ("en", "play some jazz"),
+        ("en", "how does a heat pump work"),
+        ("en", "cancel the timer"),
+        ("de", "welche Sprachen spricht man in Belgien"),
+        ("de", "wie koche ich Reis"),
+        ("de", "mach lauter"),
+        ("de", "lauter"),
+        ("de", "spiel Jazz"),
+        ("de", "spiel etwas von Queen"),
+        ("de", "wie funktioniert eine Wärmepumpe"),
+    ],
+)
+async def test_questions_about_the_world_and_commands_are_not_about_atlas(
+    tools: ScriptedTools, language: str, text: str
+) -> None:
+    assert not await about_of(language, tools).prepare(turn(text))
+
+
+def test_words_that_answer_a_question_of_atlas_are_not_about_it(grammar: Grammar) -> None:
+    history = (Message("user", "leave a message for Anna"), Message("assistant", "What is the message?"))
+    assert not Reader(grammar).understand(turn("I'm hungry", history=history)).about
+
+
+async def test_what_is_set_up_is_named(tools: ScriptedTools) -> None:
+    weather = {"weather": {"place": "Bristol", "latitude": 51.4, "longitude": -2.6}}
+    house = replace(CONFIG, tool_settings=weather, egress=EgressConfig(("api.open-meteo.com:443",)))
+    answer, _ = await ask(about_of("en", tools, house), "how do I set up the weather")
+    assert "Bristol" in answer.text
+    answer, _ = await ask(about_of("en", tools, house), "does anything leave the house")
+    assert "api.open-meteo.com" in answer.text
+
+
+@pytest.mark.parametrize("language", ["en", "de"])
+def test_whatever_an_answer_about_atlas_has_somebody_say_is_understood(language: str) -> None:
+    spoken = reader(language)
+    for question in spoken.grammar.tables["about"]["questions"]:
+        for says in (question["says"], *question.get("where", {}).values()):
+            for text in re.findall("[“„]([a-zäöü][^”“]*)[”“]", says):
+                meant = spoken.read(text, GERMAN_NAMES if language == "de" else NAMES)
+                assert meant.help or not meant.empty, text
