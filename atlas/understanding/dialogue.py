@@ -564,8 +564,13 @@ class Dialogue:
 
     def other_one(self, call: ToolCall, rest: str, exchanges: Sequence[EarlierTurn], names: Names) -> Command | None:
         """Return a call for "the other one" instead, or for "the first one"; `None` when `rest` is neither."""
-        refers = self._refers.fullmatch(self._grammar.plain_words(rest))
+        words = self._grammar.plain_words(rest)
+        refers = self._refers.match(words)
         if refers is None or refers.lastgroup != "other" or not exchanges or not exchanges[0].things:
+            return None
+        noun = words[refers.end() :].strip()  # "the other lamp"
+        tokens = self._frames.lexicon.tokens(noun, names) or () if noun else ()
+        if noun and [one.value[0] for one in tokens if one.category == "kind"] != [exchanges[0].things[0].kind]:
             return None
         other = _other(exchanges, names)
         return self._of(Command(call.name, call.arguments), other) if other else None

@@ -313,7 +313,7 @@ class Frames:
         state, ask = _state_of(tokens), _first(tokens, "ask")
         measure = _first(tokens, "measure") or ("temperature" if self._warmth.search(text) else "")
         targets, place = self._targets.of([*named, *beside], names, room)
-        if targets and targets[0].kind == "climate" and "device" not in targets[0].arguments:
+        if targets and targets[0].kind == "climate" and "device" not in targets[0].arguments and not state:
             measure, place = "temperature", str(targets[0].arguments.get("room", place))
             targets = targets if {"everything", "floor"} & {*targets[0].arguments} else []
         compared = [token.value for token in named if token.category == "room"] if measure and not targets else []

@@ -23,10 +23,11 @@ def talk(german: Grammar) -> Talk:
     return Talk(german)
 
 
-FIVE, NOODLES, MILK = (
+FIVE, NOODLES, MILK, WASHING = (
     "stelle einen Timer auf fünf Minuten",
     "stelle einen Nudel-Timer auf zehn Minuten",
     "setze Milch auf die Einkaufsliste",
+    "erinnere mich in einer Stunde an die Wäsche",
 )
 
 
@@ -40,6 +41,8 @@ FIVE, NOODLES, MILK = (
         (FIVE, "mach anderthalb Minuten daraus", ("timers.start", {"seconds": 90})),
         (NOODLES, "nein, doch lieber acht Minuten", ("timers.start", {"name": "Nudel", "seconds": 480})),
         (MILK, "nein, Hafermilch", ("lists.add", {"items": ["Hafermilch"]})),
+        (WASHING, "sag lieber zwei Stunden", ("reminders.add", {"when": "in zwei Stunden"})),
+        (WASHING, "nein, eine halbe Stunde", ("reminders.add", {"when": "in 30 Minuten"})),
         (MILK, "ich meinte Butter", ("lists.add", {"items": ["Butter"]})),
     ],
 )
