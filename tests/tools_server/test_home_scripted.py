@@ -653,3 +653,14 @@ async def test_how_a_room_is_tells_what_is_not_at_rest(small: Any) -> None:
     assert "The Worktop in the Kitchen is on, at 50 percent." in text
     assert text.endswith("Everything else there is off or closed.")
     assert "Table lamp" not in text
+
+
+async def test_a_cover_that_does_not_say_what_it_is_counts_as_a_blind_unless_its_name_says_more(data: Path) -> None:
+    def cover(name: str) -> dict[str, Any]:
+        return {"name": name, "kind": "cover", "room": "Living Room", "can": ["open"], "state": {"open": True}}
+
+    async with house_of(data, [cover("Living room blinds"), cover("Garage door"), cover("Gartentor")]) as small:
+        await small.said("home.close", "Living Room", shape="blind")
+        assert small.state("Living room blinds")["open"] is False
+        assert small.state("Garage door")["open"] is True
+        assert small.state("Gartentor")["open"] is True

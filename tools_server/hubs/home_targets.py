@@ -9,11 +9,12 @@ from typing import Any
 
 from tools_server.hubs.deeds import home_of
 from tools_server.hubs.device_rules import permit, permit_music
-from tools_server.hubs.devices import Device, DeviceTarget, Kind, State, in_place, meant, placed, plain
+from tools_server.hubs.devices import GUARDED, Device, DeviceTarget, Kind, State, in_place, meant, names, placed, plain
 from tools_server.hubs.home import Home
 from tools_server.sdk.toolkit import Call, ToolFailed
 from tools_server.values.language import text as _
 
+_LETTING_IN = ("tor", "tür", "pforte", "barrier", "schranke")  # and in German; doubt is for no blind
 _ALIKE = ("blind", "shutter", "shade")  # which most people call by one name
 
 
@@ -72,6 +73,8 @@ def shutters(call: Call, target: DeviceTarget, kinds: Sequence[Kind]) -> list[De
             for shape in _ALIKE:  # people call blinds shutters where there are only blinds
                 with suppress(ToolFailed):
                     return chosen(call, replace(target, shape=shape), kinds)
+            with suppress(ToolFailed):  # of which nothing says what they are
+                return chosen(call, replace(target, kind="cover", shape=""), kinds, among=_may_be_blind)
             raise
     try:
         return chosen(call, target, kinds, among=lambda device: not device.guarded)
@@ -110,3 +113,9 @@ def switched(device: Device, on: bool) -> State:
         case "scene" if on:
             return {"scene": True}
     return {"on": on}
+
+
+def _may_be_blind(device: Device) -> bool:
+    """Whether nothing says that a cover is something else than a blind, its name neither: a garage, a gate, a door."""
+    called = " ".join(names(device)).casefold()
+    return not device.shape and not any(word in called for word in (*GUARDED, *_LETTING_IN))
