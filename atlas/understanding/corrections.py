@@ -16,6 +16,8 @@ from atlas.understanding.self_corrections import SelfCorrections
 from atlas.understanding.sentence_reader import SentenceReader
 from atlas.understanding.slots import Command
 
+_WAYS = {"open": "home.open", "up": "home.open", "close": "home.close", "down": "home.close"}
+
 
 class Corrections:
     """How one language corrects. Each step returns what is meant, or `None` where nothing is corrected. Immutable."""
@@ -29,6 +31,7 @@ class Corrections:
         self._questions = questions
         tables = sentences.grammar.tables
         self._corrects, self._corrects_one = act_pattern(tables, "corrects"), act_pattern(tables, "corrects_one")
+        self._all_the_way = act_pattern(tables, "all_the_way")
         self._instead = act_pattern(tables, "instead")
         self._on: Mapping[str, bool] = tables["on_or_off"]
 
@@ -58,6 +61,19 @@ class Corrections:
         if len(turn.last.things) == 1:
             return leaning((Command(call.name, {"on": self._on[state], "device": turn.last.things[0].name}),))
         return leaning((Command(UNDO, {}),))
+
+    def all_the_way(self, turn: DialogueTurn) -> TurnMeaning | None:
+        """Return the rest of a way that was gone in part: "close the blind halfway", "no, all the way"."""
+        last = turn.last.last
+        gone = last is not None and last.name == "home.set" and "position" in last.arguments
+        if not gone or not self._all_the_way.fullmatch(turn.heard.text.strip(" .,!")):
+            return None
+        tokens = self._sentences.frames.lexicon.known_tokens(turn.last.request, turn.names)
+        ways = {_WAYS[one.value] for one in tokens if one.category == "action" and one.value in _WAYS}
+        if len(ways) != 1:
+            return None
+        [way] = ways
+        return leaning(tuple(Command(way, {"device": one.name}) for one in turn.last.things))
 
     def instead(self, turn: DialogueTurn) -> TurnMeaning | None:
         """Return the last deed done to another thing, and taken back for the first: "the bedside lamp instead"."""

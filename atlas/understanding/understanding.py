@@ -129,7 +129,7 @@ class Reader:
             *(declined.to_nobody, goes_on.not_after_all, declined.retraction),
             *(goes_on.answer, goes_on.which_device, goes_on.elsewhere),
             *(goes_on.at_another_time, requests.mere_yes, goes_on.one_of_several),
-            *(corrections.instead, corrections.another_thing, goes_on.how_much_of_nothing),
+            *(corrections.all_the_way, corrections.instead, corrections.another_thing, goes_on.how_much_of_nothing),
             *(corrections.set_anew, corrections.of_last_deed, corrections.left_alone, goes_on.repetition),
             *(corrections.of_itself, declined.withdrawal, declined.unfinished_wish, requests.at_several_moments),
         )
