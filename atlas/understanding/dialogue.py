@@ -94,6 +94,7 @@ class Dialogue:
         self._plural = re.compile(words.get("plural", "(?!)"), re.IGNORECASE)
         self._owned = re.compile(tables.get("frames", {}).get("possessive", "(?!)"), re.IGNORECASE)
         self._restores = re.compile(words.get("restores", "(?!)"), re.IGNORECASE)
+        self._indoors = re.compile(words.get("indoors", "(?!)"), re.IGNORECASE)
         self._place = re.compile(words["there"], re.IGNORECASE)
         self._at_place: str = words["at_place"]
         self._one_of = re.compile(words["one_of"], re.IGNORECASE)
@@ -538,6 +539,10 @@ class Dialogue:
         """Return a call for another device, room or floor; `None` when `rest` names none."""
         if not self._table.of(call.name).target:
             return None
+        if call.arguments.get("kind") and self._indoors.fullmatch(rest):  # "any lights on outside?" – "and inside?"
+            anywhere = {key: value for key, value in call.arguments.items() if key not in ("device", "room", "floor")}
+            any_so = {"quantity": "any"} if call.name == "home.state" and call.arguments.get("value") else {}
+            return Command(call.name, {**any_so, **anywhere, "everything": True})
         remainder = {key: value for key, value in call.arguments.items() if key == "shape" or key not in TARGETS}
         kind = call.arguments.get("kind") or _kind_of(things) or self._kind_named(str(call.arguments.get("device", "")))
         kind = kind or ("media" if call.name in PLAYING else "")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from atlas.conversation import HOUSE, Message, ToolCall, Turn
+from atlas.understanding.concern import SmallTalk
 from atlas.understanding.grammar import Grammar, open_grammar
 from atlas.understanding.understanding import Reader
 
@@ -177,3 +178,13 @@ def test_how_long_is_asked_of_the_deed_that_is_to_be_done_later(german: Grammar,
     )
     meant = Reader(german).understand(Turn("turn", text, HOUSE, 0.0, history=history))
     assert [command.tool for command in meant.commands] == ["later.list"]
+
+
+@pytest.mark.parametrize("text", ["passt so", "so ist gut", "danke das reicht", "ja so ist es gut", "das wär's"])
+def test_who_is_content_with_what_was_done_is_heard(german: Grammar, text: str) -> None:
+    assert SmallTalk(german.tables).answer(text) == "Gut."
+
+
+@pytest.mark.parametrize("text", ["das reicht nicht", "es passt nicht", "ist es besser so", "ist das Fenster zu"])
+def test_who_is_not_content_is_not_taken_for_it(german: Grammar, text: str) -> None:
+    assert SmallTalk(german.tables).answer(text) == ""
