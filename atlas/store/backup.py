@@ -49,6 +49,7 @@ from atlas.store.backup_archive import (
     Part,
     Secrets,
     members,
+    name_fault,
     raise_not_whole,
     read_manifest,
     unsealed_files,
@@ -267,6 +268,7 @@ def is_empty(config: Config) -> bool:
 
 def _write(config: Config, folder: Path, out: BinaryIO, backup: Backup, passphrase: str) -> Backup:
     contents = contents_of(config, folder)
+    _leave_nameless(config, contents)
     hashes: dict[str, str] = {}
     with tarfile.open(fileobj=out, mode="w:", format=tarfile.PAX_FORMAT) as archive:
 
@@ -275,8 +277,13 @@ def _write(config: Config, folder: Path, out: BinaryIO, backup: Backup, passphra
                 raise StoreError(f"the house has more than {MOST_MEMBERS} files", hint="move some of its papers away")
             member = tarfile.TarInfo(name)
             member.size, member.mode, member.mtime = size, mode, int(backup.at)
-            hashing = _Hashing(content)
-            archive.addfile(member, hashing)
+            hashing, begin = _Hashing(content), archive.offset
+            try:
+                archive.addfile(member, hashing)
+            except _UnreadableError:
+                archive.offset = out.seek(begin)  # as if it had never been begun
+                out.truncate()
+                raise
             archive.getmembers().clear()  # else it remembers each
             hashes[name] = hashing.digest.hexdigest()
 
@@ -290,6 +297,8 @@ def _write(config: Config, folder: Path, out: BinaryIO, backup: Backup, passphra
                     add(_name(config, path), plain, state.st_size, 0o600 | state.st_mode & 0o100)
             except FileNotFoundError:
                 return  # gone since it was listed
+            except _UnreadableError as trouble:
+                contents.remarks[_relative(config, path)] = f"is not in it: {trouble.why}"
 
         for name, content in _secret_files(config, contents, backup.secrets, passphrase):
             add_bytes(name, content)
@@ -315,23 +324,51 @@ def _write(config: Config, folder: Path, out: BinaryIO, backup: Backup, passphra
         outside = {name: str(path) for name, path in _outside(config)}
         for name, path in _outside(config):
             add_bytes(name, path.read_bytes())
-        whole = Backup(backup.at, backup.version, backup.secrets, hashes, outside, contents.remarks)
+        remarks = {_printable(name): _printable(why) for name, why in contents.remarks.items()}
+        whole = Backup(backup.at, backup.version, backup.secrets, hashes, outside, remarks)
         add_bytes(MANIFEST, json.dumps(asdict(whole)).encode())
         hashes.pop(MANIFEST)
     return whole
 
 
 class _Hashing(io.RawIOBase):
-    """A file that is hashed while it is read."""
+    """A file that is hashed while it is read. Raises `_UnreadableError` where it ends early or its disk fails."""
 
     def __init__(self, content: BinaryIO) -> None:
         self._content = content
         self.digest = hashlib.sha256()
 
     def read(self, size: int = -1) -> bytes:
-        piece = self._content.read(size)
+        try:
+            piece = self._content.read(size)
+        except OSError as trouble:
+            raise _UnreadableError(trouble.strerror or str(trouble)) from trouble
+        if len(piece) < size:
+            raise _UnreadableError("it became shorter while it was copied")
         self.digest.update(piece)
         return piece
+
+
+class _UnreadableError(StoreError):
+    """A file that cannot be copied to the end that it had."""
+
+    def __init__(self, why: str) -> None:
+        super().__init__(f"a file of the house cannot be backed up: {why}", hint="try again")
+        self.why = why
+
+
+def _leave_nameless(config: Config, contents: Contents) -> None:
+    """Leave out, with a remark, what has a name with which no backup would be read back."""
+    for paths in (contents.plain, contents.databases, contents.secrets, contents.loose):
+        for path in tuple(paths):
+            if fault := name_fault(_name(config, path)):
+                paths.remove(path)
+                contents.remarks[_relative(config, path)] = f"is not in it, for it has {fault}; rename it"
+
+
+def _printable(text: str) -> str:
+    """Return text that JSON can hold and a terminal can show: a file may be called by any bytes."""
+    return text if text.isprintable() else repr(text)[1:-1]
 
 
 def _without(records: Sequence[Path], paths: Sequence[Path]) -> Iterator[Path]:

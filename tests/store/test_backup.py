@@ -435,6 +435,47 @@ def test_links_and_what_is_no_file_are_named_and_logs_among_papers_come_along(li
     assert not [name for name in contents.files if "letter" in name]
 
 
+@pytest.mark.parametrize("place", ["family-agent-config/notes", "odd", "secrets"])
+def test_a_file_whose_name_is_no_text_is_named_and_all_else_comes_along(
+    lived_in: Config, tmp_path: Path, place: str
+) -> None:
+    (lived_in.data / place).mkdir(exist_ok=True)
+    (lived_in.data / place / os.fsdecode(b"caf\xe9.md")).write_text("no UTF-8")
+    (lived_in.data / place / "caf\u00e9.md").write_text("a name")
+    (lived_in.data / place / os.fsdecode(b"link-\xe9")).symlink_to(os.fsdecode(b"\xe9"))
+    for secrets in ("sealed", "none"):
+        whole = backup.read(backup.create(lived_in, tmp_path / secrets, secrets, PASSPHRASE))
+        assert "a name that is no text" in whole.remarks[rf"{place}/caf\udce9.md"]
+    other = elsewhere(lived_in, tmp_path)
+    [sealed] = (tmp_path / "sealed").iterdir()
+    backup.restore(other, sealed, PASSPHRASE)
+    assert (other.data / place / "caf\u00e9.md").read_text() == "a name"
+    assert {name: files_of(other.data)[name] for name in OTHER_FILES} == OTHER_FILES
+
+
+def test_a_file_that_is_cut_while_it_is_copied_is_named_and_all_else_comes_along(
+    lived_in: Config, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    note = lived_in.data / "family-agent-config" / "notes" / "drawing.md"
+    note.write_bytes(bytes(100_000))
+    read = backup._Hashing.read
+
+    def read_and_cut(self: backup._Hashing, size: int = -1) -> bytes:
+        piece = read(self, size)
+        if getattr(self._content, "name", "") == str(note):
+            os.truncate(note, 10)
+        return piece
+
+    monkeypatch.setattr(backup._Hashing, "read", read_and_cut)
+    file = backup.create(lived_in, tmp_path / "disk")
+    assert "became shorter" in backup.read(file).remarks["family-agent-config/notes/drawing.md"]
+    other = elsewhere(lived_in, tmp_path)
+    backup.restore(other, file)
+    back = files_of(other.data)
+    assert {name: back.get(name) for name in OTHER_FILES} == OTHER_FILES
+    assert "family-agent-config/notes/drawing.md" not in back
+
+
 def test_the_link_to_the_rules_that_each_start_makes_is_no_news(lived_in: Config, tmp_path: Path) -> None:
     (lived_in.secrets / "policy.toml").symlink_to(lived_in.tools.policy)
     assert backup.read(backup.create(lived_in, tmp_path / "disk", "sealed", PASSPHRASE)).remarks == {}
