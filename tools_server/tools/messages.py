@@ -144,9 +144,9 @@ async def delete(call: Call, message: MessageID = "") -> Result:
 @house_look("messages.due", data={"due": [DUE | {"intro": str, "sender_device": str}], "stored": [str], "now": float})
 async def due(call: Call) -> Result:
     """Tell the house which messages nobody has heard yet, where they are to be played, and which are stored at all."""
-    now, messages = call.now(), [row for row in _all(call) if not _is_over(row, call.now())]
-    waiting = [_to_play(row, now) for row in messages if row["heard_at"] is None]
-    stored = [row["id"] for row in messages]
+    now, messages = call.now(), _all(call)
+    waiting = [_to_play(row, now) for row in messages if row["heard_at"] is None and not _is_over(row, now)]
+    stored = [row["id"] for row in messages]  # also what is over: a clock that is wrong for a moment deletes no sound
     text = _("Messages that wait: {count}.").format(count=len(waiting))
     return Result(text, {"due": waiting, "stored": stored, "now": now})
 
