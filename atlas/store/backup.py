@@ -227,6 +227,10 @@ def restore(config: Config, file: Path, passphrase: str = "") -> Backup:
     try:
         backup = read(file, staging, passphrase)
         names = {entry.name for entry in _folder(staging, DATA).iterdir()}
+        for path in (config.data / name for name in sorted(names)):
+            if _stays(config, path) and path != config.secrets and path.exists():
+                hint = f"move {path} away first, if that is what you want"
+                raise StoreError(f"{file} holds {path.name!r}, and what lies there is not put aside", hint=hint)
         loose = [] if backup.secrets == "plain" or "secrets" in names else contents_of(config).loose
         unfinished = config.data / UNFINISHED
         write_whole(unfinished, file.name.encode())
@@ -518,8 +522,7 @@ def _folder(staging: Path, name: str) -> Path:
 def _put_aside(config: Config, aside: Path, *, replaces_secrets: bool) -> None:
     """Move what is there into an empty folder. Secrets stay when the backup has none, but for the record's end."""
     for path in config.data.iterdir():
-        is_ours = path.name in OWN_STATE or path.name.startswith((ASIDE, STAGING))
-        if not is_ours and path.absolute() != config.models.folder.absolute() and path != config.secrets:
+        if not _stays(config, path):
             path.rename(aside / path.name)
     if replaces_secrets and config.secrets.exists():
         config.secrets.rename(aside / "secrets")
@@ -529,6 +532,12 @@ def _put_aside(config: Config, aside: Path, *, replaces_secrets: bool) -> None:
                 head.rename(aside / head.name)
     if not any(aside.iterdir()):
         aside.rmdir()
+
+
+def _stays(config: Config, path: Path) -> bool:
+    """Tell whether something in the data directory stays there when a house is put aside."""
+    is_ours = path.name in OWN_STATE or path.name.startswith((ASIDE, STAGING))
+    return is_ours or path == config.secrets or path.absolute() == config.models.folder.absolute()
 
 
 def _bring_back(config: Config, aside: Path, loose: Sequence[Path]) -> None:

@@ -17,7 +17,7 @@ from pathlib import Path, PurePosixPath
 from typing import Any, BinaryIO, Literal, NoReturn, get_args
 
 from atlas.errors import StoreError
-from atlas.store.backup_contents import JOURNAL, OWN_STATE
+from atlas.store.backup_contents import ASIDE, JOURNAL, OWN_STATE
 from wall import strict_json
 
 Secrets = Literal["none", "sealed", "plain"]
@@ -182,6 +182,10 @@ def name_fault(name: str) -> str:
         return "a longer name than a disk takes"
     if "\0" in name or str(path) != name or len(path.parts) < 2 or not name.startswith((DATA, OUTSIDE)):
         return f"a path below neither {DATA} nor {OUTSIDE}"
+    if path.parts[1].startswith(ASIDE):
+        return "what a restore had put aside"
+    if name == f"{DATA}secrets":
+        return "a file where the folder of secrets lies"
     is_of_a_run = path.parts[1] in OWN_STATE or name == f"{DATA}secrets/{JOURNAL}"
     return "what a house has only while it runs" if is_of_a_run else ""
 

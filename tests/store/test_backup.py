@@ -202,6 +202,8 @@ def test_a_backup_that_was_cut_or_changed_is_none_and_changes_nothing(
         "data/./x",
         "data/restore.unfinished",
         "data/secrets/settings.journal",
+        "data/secrets",
+        "data/before-restore-x/y",
     ],
 )
 def test_a_member_that_leads_elsewhere_is_refused(lived_in: Config, tmp_path: Path, name: str) -> None:
@@ -289,6 +291,25 @@ def test_settings_that_lie_elsewhere_come_along_and_it_is_known_from_where(lived
     assert backup.restore(other, file).outside == {"outside/atlas.toml": str(settings)}
     [folder] = other.data.glob("settings-*")
     assert (folder / "atlas.toml").read_text() == "# ours\n"
+
+
+@pytest.mark.parametrize("model", ["models/small.gguf", "models"])
+def test_a_backup_with_models_is_refused_where_there_are_some_before_anything_changes(
+    lived_in: Config, tmp_path: Path, model: str
+) -> None:
+    giver = elsewhere(lived_in, tmp_path, "giver")
+    giver = dataclasses.replace(giver, models=dataclasses.replace(giver.models, folder=tmp_path / "another disk"))
+    (giver.data / model).parent.mkdir(exist_ok=True)
+    (giver.data / model).write_text("theirs")
+    file = backup.create(giver, tmp_path / "disk", "plain")
+    assert f"data/{model}" in backup.read(file).files
+    (lived_in.data / "models").mkdir()
+    (lived_in.data / "models" / "large.gguf").write_text("ours")
+    before = files_of(lived_in.data)
+    with pytest.raises(StoreError, match="'models', and what lies there is not put aside"):
+        backup.restore(lived_in, file)
+    assert files_of(lived_in.data) == before
+    assert not backup.is_unfinished(lived_in.data)
 
 
 @pytest.mark.parametrize("place", ["restore.unfinished", "atlas.db", "taught.json", "tools"])
