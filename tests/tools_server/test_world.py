@@ -37,6 +37,8 @@ def world(world: Any) -> Any:
         ("100 over 3", "100 over 3 is about 33.3333."),
         ("seven squared", "Seven squared is 49."),
         ("one million times 2", "One million times 2 is 2,000,000."),
+        ("a thousand million times 2", "A thousand million times 2 is 2,000,000,000."),
+        ("zero hundred plus 1", "Zero hundred plus 1 is 1."),
     ],
 )
 async def test_sums_are_worked_out(world: Any, expression: str, text: str) -> None:
@@ -50,11 +52,43 @@ async def test_sums_are_worked_out(world: Any, expression: str, text: str) -> No
         ("9 ** 9 ** 9", "That is too large a sum for me."),
         ("__import__('os')", "I can't work that out. Say it as 15 percent of 240, or 12 times 7."),
         ("square root of -1", "That root is no ordinary number."),
+        ("0 to the power of -0.5", "Nothing can be divided by zero."),
+        ("(10^15)^100.5", "That is too large a sum for me."),
         ("(" * 90 + "1" + ")" * 90, "That is too large a sum for me."),
     ],
 )
 async def test_what_is_no_sum_is_refused_in_words(world: Any, expression: str, text: str) -> None:
     assert (await world.refused("world.calculate", expression=expression)).text == text
+
+
+@pytest.mark.parametrize(
+    ("words", "value"),
+    [
+        ("three thousand million billion", 3 * 10**18),
+        ("two thousand three million", 2003 * 10**6),
+        ("five million two hundred thousand and six", 5_200_006),
+        ("zwei hundert tausend millionen", 2 * 10**11),
+        ("eine million hundert", 1_000_100),
+        ("twelve hundred", 1200),
+    ],
+)
+def test_large_words_multiply_what_is_smaller_before_them(words: str, value: int) -> None:
+    assert evaluate(words) == (value, True)
+
+
+@pytest.mark.parametrize(
+    ("words", "reason"),
+    [
+        ("a million million million million million", "large"),
+        ("two million three million", "words"),
+        ("five thousand six thousand", "words"),
+        ("two hundred three hundred", "words"),
+        ("a million thousand", "words"),
+    ],
+)
+def test_numbers_that_only_stand_beside_each_other_are_no_sum(words: str, reason: str) -> None:
+    with pytest.raises(NoSum, match=reason):
+        evaluate(words)
 
 
 @given(st.text(alphabet="0123456789.+-*/^()% ", max_size=80))

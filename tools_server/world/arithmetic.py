@@ -155,10 +155,16 @@ def _number_at(words: list[str], at: int) -> tuple[int, int]:
         elif re.fullmatch(r"\d+", word) and end + 1 < len(words) and words[end + 1] in _LARGE and not group:
             group = int(word)
         elif word in _LARGE and end > at:
-            if _LARGE[word] == 100:
-                group = max(group, 1) * 100
+            scale, last = _LARGE[word], _LARGE.get(words[end - 1], 0)
+            if scale == 100 and group < 100:
+                group = (group or int(last > 0)) * 100
+            elif 100 < last <= scale:  # "a thousand million"
+                total *= scale
+            elif scale > 100 and last <= 100 and (total < scale or total % (1000 * scale) == 0):
+                total = (total + group) * scale if total < scale else total + group * scale
+                group = 0
             else:
-                total, group = total + max(group, 1) * _LARGE[word], 0
+                break
         elif (
             word == "and"
             and end > at
@@ -241,13 +247,13 @@ class _Reading:
             return value
         self._take()
         exponent = self.power()
-        if exponent.denominator != 1:
-            return self._rounded(float(value) ** float(exponent)) if value >= 0 else _no_root()
-        digits = abs(int(exponent)) * abs(log10(float(abs(value)))) if value else 0
+        digits = abs(float(exponent)) * abs(log10(float(abs(value)))) if value else 0
         if digits > MOST_DIGITS or abs(exponent) > MOST_POWER:
             raise NoSum("large")
         if not value and exponent < 0:
             raise NoSum("zero")
+        if exponent.denominator != 1:
+            return self._rounded(float(value) ** float(exponent)) if value >= 0 else _no_root()
         return _bounded(value ** int(exponent))
 
     def single(self) -> Fraction:
