@@ -41,6 +41,8 @@ def chosen(*arguments: Any, **more: Any) -> Routing | None:
         (turn(), "family", "the house's default"),
         (turn("child"), "family", "the house's default"),
         (turn(text="ask work what's next"), "work", "asked for in words"),
+        (turn(text="ask work, do I have any new emails"), "work", "asked for in words"),
+        (turn(text="ask work is there any new mail"), "work", "asked for in words"),
         (turn(agent="work"), "work", "asked for by name"),
         (turn(wake_word="hey jarvis"), "work", 'woken by "hey jarvis"'),
         (turn(wake_word="okay nabu"), "family", "the house's default"),
