@@ -40,7 +40,8 @@ export const de: Words = {
     title: "Wer ist da?",
     how: "Wer hier wohnt, lässt diesen Browser herein: am eigenen Gerät unter Haus, Geräte, per QR-Code oder sechs Ziffern.",
     digits: "Ich habe sechs Ziffern",
-    orToken: "Oder mit einem Schlüsselwort, das dort entsteht, wo Atlas läuft:",
+    orToken:
+      "Oder mit einem Schlüsselwort. Das erste steht in secrets/owner.token im Datenordner; andere entstehen dort, wo Atlas läuft:",
     command: ".venv/bin/atlas token create --name mein-handy --role adult",
     token: "Schlüsselwort",
     enter: "Hereinkommen",

@@ -38,7 +38,8 @@ export const en = {
     title: "Who is there?",
     how: "Somebody who lives here lets this browser in: on their device under House, Devices, by a QR code or six digits.",
     digits: "I have six digits",
-    orToken: "Or with a token, made where Atlas runs:",
+    orToken:
+      "Or with a token. The owner's first one is in secrets/owner.token in the data folder; others are made where Atlas runs:",
     command: ".venv/bin/atlas token create --name my-phone --role adult",
     token: "Token",
     enter: "Come in",
