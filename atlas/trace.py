@@ -69,4 +69,6 @@ def line(event: str, **fields: object) -> None:
 
 def _plain(value: object) -> str:
     text = str(value)
-    return repr(text) if not text or any(c.isspace() or c in "=\"'" for c in text) else text
+    # What is not printable would move the cursor of whoever reads the log, or turn the line around.
+    plain = text and text.isprintable() and not any(c.isspace() or c in "=\"'" for c in text)
+    return text if plain else repr(text)

@@ -51,3 +51,11 @@ def test_a_line_has_its_fields_and_quotes_what_would_break_it(caplog: pytest.Log
     caplog.set_level(logging.INFO, "atlas")
     trace.line("turn ended", device="kitchen", error="it broke", empty="")
     assert caplog.messages == ["turn ended device=kitchen error='it broke' empty=''"]
+
+
+@pytest.mark.parametrize("character", ["\x1b", "\0", "\u202e", "\udce9", "\u2028", "\n"])
+def test_a_line_shows_no_character_that_a_terminal_would_obey(caplog: pytest.LogCaptureFixture, character: str) -> None:
+    caplog.set_level(logging.INFO, "atlas")
+    trace.line("turn ended", device=f"kitchen{character}[2J")
+    [message] = caplog.messages
+    assert message == "turn ended device=" + ascii(f"kitchen{character}[2J")
