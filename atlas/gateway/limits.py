@@ -66,6 +66,8 @@ KINDS_OF_PATH: Mapping[str, Sequence[str]] = {
     "/v1/chat/completions": ("requests", "answers"),
     "/v1/responses": ("requests", "answers"),
     "/v1/audio/transcriptions": ("requests", "recordings"),
+    "/api/voice-messages": ("requests", "recordings"),
+    "/api/voices": ("requests", "recordings"),
     "/v1/audio/speech": ("requests", "readings"),
     "/v1/realtime": ("sessions",),
     "/api/events": ("sessions",),

@@ -74,6 +74,7 @@ async def test_a_guest_neither_leaves_nor_hears(config: Any, data: Any) -> None:
             await guest.get(URL),
             await guest.get(f"{URL}/{message['id']}/sound"),
             await guest.post(URL, json={"text": "boo"}),
+            await guest.post(URL, json={"sound": "no sound, which nobody looks at"}),
         ):
             assert reply.json()["error"]["code"] == "denied", reply.text
 

@@ -133,7 +133,7 @@ async def test_a_guest_opens_a_few_sessions_and_others_as_ever(config, data):
                     await anyio.lowlevel.checkpoint()
 
 
-@pytest.mark.parametrize("path", ["/v1/audio/transcriptions", "/v1/audio/speech"])
+@pytest.mark.parametrize("path", ["/v1/audio/transcriptions", "/v1/audio/speech", "/api/voice-messages", "/api/voices"])
 async def test_a_guest_has_few_files_under_way_and_may_still_type(config, data, path):
     async with served(config, data) as world, AsyncExitStack() as opened, world.http("guest") as http:
         for _ in range(LIMITS["recordings"]["guest"].device):

@@ -93,6 +93,8 @@ async def list_voice_messages(caller: ToolCaller) -> VoiceMessagesReply:
 @router.post("", status_code=201)
 async def leave_voice_message(caller: ToolCaller, new: NewVoiceMessage, request: Request) -> VoiceMessageReply:
     """Leave a message: it is played where those are whom it is for, and stays until it is deleted."""
+    if new.sound:  # whoever the gate lets hear no messages leaves none, and their sound costs the house nothing
+        await caller.use(VoiceMessagesReply, "messages.list")
     sound = await _read(new.sound) if new.sound else None
     text = new.text or (await _words(caller, sound, request) if sound else "")
     if sound is None:
