@@ -156,7 +156,10 @@ def create(config: Config, folder: Path, secrets: Secrets = "none", passphrase: 
     if file.exists():
         raise StoreError(f"{file} is there already", hint="try again in a second")
     draft = folder / f".{file.name}{DRAFT}"
-    handle = os.open(draft, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
+    try:
+        handle = os.open(draft, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
+    except FileExistsError as trouble:
+        raise StoreError(f"{file} is just being made", hint="try again in a second") from trouble
     try:
         with os.fdopen(handle, "w+b") as out:
             fcntl.flock(out, fcntl.LOCK_EX)  # who sweeps up drafts leaves this one alone

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import fcntl
 import io
 import json
 import os
@@ -11,8 +12,9 @@ import subprocess
 import sys
 import tarfile
 import threading
+import time
 from collections.abc import Iterator
-from contextlib import closing, contextmanager
+from contextlib import ExitStack, closing, contextmanager
 from pathlib import Path
 
 import pytest
@@ -105,6 +107,17 @@ def test_the_last_backup_is_known_and_is_no_part_of_the_next(lived_in: Config, t
     assert (last.file, last.bytes, last.secrets) == (str(file), file.stat().st_size, "none")
     again = backup.create(lived_in, tmp_path / "another disk")
     assert f"data/{LAST_BACKUP}" not in backup.read(again).files
+
+
+def test_a_backup_that_another_is_just_making_is_said_in_a_sentence(lived_in: Config, tmp_path: Path) -> None:
+    (tmp_path / "disk").mkdir()
+    with ExitStack() as drafts:
+        for second in range(int(time.time()), int(time.time()) + 60):
+            name = time.strftime(".atlas-%Y-%m-%dT%H-%M-%SZ.tar.partial", time.gmtime(second))
+            fcntl.flock(drafts.enter_context((tmp_path / "disk" / name).open("wb")), fcntl.LOCK_EX)
+        with pytest.raises(StoreError, match="just being made"):
+            backup.create(lived_in, tmp_path / "disk")
+        assert len(os.listdir(tmp_path / "disk")) == 60
 
 
 @contextmanager
