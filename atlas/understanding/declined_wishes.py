@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from atlas.understanding.clarifications import Clarifications
@@ -23,7 +23,12 @@ class DeclinedWishes:
     """How one language declines. Each step returns what is meant, or `None` where it knows nothing. Immutable."""
 
     def __init__(
-        self, sentences: SentenceReader, dialogue: Dialogue, wishes: WishClauses, questions: Clarifications
+        self,
+        sentences: SentenceReader,
+        dialogue: Dialogue,
+        wishes: WishClauses,
+        questions: Clarifications,
+        put_right: Callable[[str], str],
     ) -> None:
         tables: Mapping[str, Any] = sentences.grammar.tables
         self._sentences = sentences
@@ -31,6 +36,7 @@ class DeclinedWishes:
         self._dialogue = dialogue
         self._wishes = wishes
         self._questions = questions
+        self._put_right = put_right  # "fifty, nah, seventy" takes back nothing
         self._withdrawals = Withdrawals(tables.get("withdrawals", {}))
         self._unknown_persons = UnknownPersons(tables.get("unknown_persons", {}), tables.get("audiences", {}))
         self._as_ever, self._feelings = act_pattern(tables, "as_ever"), act_pattern(tables, "feelings")
@@ -65,7 +71,7 @@ class DeclinedWishes:
 
     def withdrawal(self, turn: DialogueTurn) -> TurnMeaning | None:
         """Return nothing to do for a wish that is taken back in the same breath; which one, for half a correction."""
-        for text in turn.heard.verbatim:
+        for text in map(self._put_right, turn.heard.verbatim):
             back = self._withdrawals.read(text)
             if back is None or not self._is_wish(back.wish, turn):
                 continue
@@ -83,7 +89,7 @@ class DeclinedWishes:
     def takes_back(self, heard: SpokenTurn) -> bool:
         """Tell whether some part of a turn takes back another."""
         taken_back = self._taken_back.search(heard.text[:LONGEST_CHARACTERS])
-        return bool(taken_back) or any(map(self._withdrawals.read, heard.verbatim))
+        return bool(taken_back) or any(map(self._withdrawals.read, map(self._put_right, heard.verbatim)))
 
     def _is_wish(self, text: str, turn: DialogueTurn) -> bool:
         """Whether some words ask for something by themselves."""

@@ -1,8 +1,9 @@
-"""Drops what a sentence names only to reject it: "to thirty, not to twenty"; "not at eight but at seven". Pure.
+"""Drops what a sentence names only to reject it: "to thirty, not to twenty"; "to fifty, nah, seventy". Pure.
 
 A rejection names the opposite of what is wanted, so every reader would find two numbers, times or colours where one is
 meant. It is dropped only where its like stands beside it: a number for a number, a time for a time. Where it names a
-device or a place, something is left alone, which others read (exemptions.py).
+device or a place, something is left alone, which others read (exemptions.py). So it is with a number or a colour that
+is put right at once, or at the end behind a reason: "ten minutes, no, they are old ones, make it fifteen".
 """
 
 from __future__ import annotations
@@ -16,14 +17,18 @@ from atlas.understanding.patterns import filled
 
 LONGEST_CHARACTERS = 200
 MOST_REJECTED = 2  # in one sentence
+MOST_WORDS = 4  # of a value with its unit: "to twenty one percent"
 FEWEST_WORDS = 3  # behind a rejection that begins a text: fewer correct what was said before, "not seven, half eight"
 _NUMBER = re.compile(r"-?\d+(?:[.:,]\d+)?")
 
 
 class RejectedValues:
-    """How one language rejects a value; a language without a table never does. `digits` writes out numbers."""
+    """How one language rejects a value; a language without a table never does.
 
-    def __init__(self, words: Mapping[str, Any], digits: Callable[[str], str]) -> None:
+    `digits` writes out numbers; `slips` is the pattern of what stands between a value and the one that puts it right.
+    """
+
+    def __init__(self, words: Mapping[str, Any], digits: Callable[[str], str], slips: str = "(?!)") -> None:
         parts: Mapping[str, str] = words.get("parts", {})
 
         def pattern(name: str) -> re.Pattern[str]:
@@ -32,7 +37,8 @@ class RejectedValues:
         self._digits = digits
         self._before, self._behind, self._things = pattern("before"), pattern("behind"), pattern("things")
         self._unit, self._to = pattern("unit"), pattern("to")
-        self._stands = pattern("stands")
+        self._stands, self._anew = pattern("stands"), pattern("anew")
+        self._slip = re.compile(slips, re.IGNORECASE)
         self._alike = [re.compile(way, re.IGNORECASE) for way in words.get("alike", ())]
 
     def without(self, text: str) -> str:
@@ -40,7 +46,7 @@ class RejectedValues:
         if len(text) > LONGEST_CHARACTERS or self._stands.search(text):
             return text
         for _ in range(MOST_REJECTED):
-            rest = self._without_one(text)
+            rest = self.put_right(self._without_one(text))
             if rest == text:
                 break
             text = rest
@@ -62,6 +68,45 @@ class RejectedValues:
             if thing or self._is_like(match["value"], before) or self._is_like(match["value"], behind):
                 return self._joined(before, behind)
         return text
+
+    def put_right(self, text: str) -> str:
+        """Return a text with the last value before a slip as it is put right behind it."""
+        if len(text) > LONGEST_CHARACTERS:
+            return text
+        for slip in self._slip.finditer(text):
+            before, behind = text[: slip.start()], text[slip.end() :]
+            if at_once := self._in_place_of_last(before.split(), behind):
+                return at_once
+            words, anew = before.split(), self._anew.search(behind)
+            values = [
+                at for at, word in enumerate(words) if self._kind_of(word) == "number" and self._digits(word) != "1"
+            ]
+            if anew and len(values) == 1 and self._kind_of(anew["value"]) == "number":
+                return " ".join([*words[: values[0]], anew["value"], *words[values[0] + 1 :]])
+        return text
+
+    def _in_place_of_last(self, before: list[str], behind: str) -> str:
+        """Return some words with their last value as `behind` begins; "" where no value of its kind is there."""
+        head = behind.split(",")[0].rstrip(" .!?").split()
+        for more in range(min(MOST_WORDS, len(head)), 0, -1):
+            value = " ".join(head[:more])
+            kind = self._kind_of(value)
+            if not kind or kind == "moment":  # self_corrections.py puts moments right, each with its day
+                continue
+            for fewer in range(max(1, len(before) - MOST_WORDS), len(before)):
+                last = " ".join(before[fewer:])
+                if self._kind_of(last) != kind:
+                    continue
+                head_end = behind.index(head[more - 1], len(" ".join(head[: more - 1]))) + len(head[more - 1])
+                return f"{' '.join([*before[:fewer], self._as_said(last, value)])}{behind[head_end:]}"
+        return ""
+
+    def _as_said(self, last: str, value: str) -> str:
+        """Return a value with the preposition and the unit of the last one, where it is said without."""
+        to, unit = self._to.match(last), self._unit.search(self._to.sub("", last))
+        before = to.group() if to and not self._to.match(value) else ""
+        has_unit = unit is None or self._unit.search(self._to.sub("", value))
+        return f"{before}{value}" if has_unit or unit is None else f"{before}{value} {unit.group()}"
 
     @staticmethod
     def _joined(before: str, behind: str) -> str:

@@ -103,7 +103,7 @@ class Reader:
         self._says_left: str = tables["left"]["says"]
         self._shared_nouns = SharedNouns(frame_words.get("shares", ""), frame_words.get("described", ""))
         self._excepted_days = ExceptedDays(tables.get("excepted_days", {}))
-        self._rejected_values = RejectedValues(tables.get("rejects", {}), grammar.digits)
+        self._rejected_values = RejectedValues(tables.get("rejects", {}), grammar.digits, tables["slips"])
         self._talk_requests = TalkRequests(grammar)
 
         sentences, coverage = SentenceReader(grammar, frames, public, parser), Coverage(frames, grammar)
@@ -114,7 +114,7 @@ class Reader:
         self._turns = turns = DialogueTurns(sentences, dialogue, follow_ups)
 
         whole, with_chances, read_whole = self._wanted, self._with_second_chance, self._read_whole
-        declined = DeclinedWishes(sentences, dialogue, wishes, questions)
+        declined = DeclinedWishes(sentences, dialogue, wishes, questions, self._rejected_values.put_right)
         self._scopes = scopes = Scopes(sentences, turns, questions, whole)
         self._restrained = RestrainedDeeds(sentences, questions, whole)
         corrections = Corrections(sentences, turns, slips, questions)

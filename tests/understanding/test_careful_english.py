@@ -97,6 +97,33 @@ def test_who_blames_himself_corrects_what_he_said(text: str, seconds: int) -> No
 
 
 @pytest.mark.parametrize(
+    ("text", "arguments"),
+    [
+        ("reading lamp to fifty, nah, seventy", {"brightness": 70, "device": "reading lamp"}),
+        (
+            "Now then, I want to read, so let me have the bedside lamp at, oh, sixty, no, seventy per cent.",
+            {"brightness": 70, "device": "bedside lamp"},
+        ),
+        (
+            "If the bedroom could be at nineteen, no, I tell a lie, eighteen was what we said, eighteen degrees.",
+            {"temperature": 18.0, "kind": "climate", "room": "bedroom"},
+        ),
+        ("can the bedside lamp be purple, no wait, blue, I want blue", {"colour": "blue", "device": "bedside lamp"}),
+        (
+            "set me ten minutes for the carrots, no, they're old ones, better make it fifteen",
+            {"seconds": 900, "name": "carrots"},
+        ),
+        (
+            "The television is set at forty, isn't it, well, make it twenty-five, the baby sleeps",
+            {"volume": 25, "device": "television"},
+        ),
+    ],
+)
+def test_a_value_is_set_as_it_is_put_right(text: str, arguments: dict[str, Any]) -> None:
+    assert [dict(one.arguments) for one in meant(text).commands] == [arguments]
+
+
+@pytest.mark.parametrize(
     "text",
     [
         "in case I fall asleep, turn the telly off",

@@ -10,7 +10,7 @@ from atlas.understanding.rejected_values import LONGEST_CHARACTERS, RejectedValu
 
 def without(language: str, text: str) -> str:
     grammar = open_grammar(language)
-    return RejectedValues(grammar.tables["rejects"], grammar.digits).without(text)
+    return RejectedValues(grammar.tables["rejects"], grammar.digits, grammar.tables["slips"]).without(text)
 
 
 @pytest.mark.parametrize(
@@ -66,8 +66,35 @@ def test_a_value_that_is_rejected_is_dropped(language: str, text: str, kept: str
 
 
 @pytest.mark.parametrize(
+    ("language", "text", "meant"),
+    [
+        ("en", "office light to fifty, nah, seventy", "office light to seventy"),
+        ("en", "the lamp at sixty, no, seventy per cent if you would", "the lamp at seventy per cent if you would"),
+        ("en", "the lamp at sixty percent, no, seventy if you would", "the lamp at seventy percent if you would"),
+        ("en", "can my lamp be purple, no wait, blue, I want blue", "can my lamp be blue, I want blue"),
+        (
+            "en",
+            "ten minutes for the carrots, no, they are old ones, better make it fifteen",
+            "fifteen minutes for the carrots",
+        ),
+        ("de", "die Lampe auf zwanzig, nein, dreißig Prozent bitte", "die Lampe auf dreißig Prozent bitte"),
+        ("de", "mach die Lampe rot, nee, blau", "mach die Lampe blau"),
+        (
+            "de",
+            "ein Timer auf zehn Minuten, nein, die sind alt, mach lieber fünfzehn",
+            "ein Timer auf fünfzehn Minuten",
+        ),
+    ],
+)
+def test_a_value_that_is_put_right_is_not_meant(language: str, text: str, meant: str) -> None:
+    assert without(language, text) == meant
+
+
+@pytest.mark.parametrize(
     ("language", "text"),
     [
+        ("en", "the lamp to fifty, no, the fan"),
+        ("en", "the lamp to fifty and the fan to sixty, no, they are new, make it seventy"),
         ("en", "do not set it to twenty"),
         ("en", "turn on the hall light, not the kitchen light"),
         ("en", "all lights off, not the hall"),
