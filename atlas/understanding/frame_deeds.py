@@ -268,6 +268,8 @@ def _command(action: str, target: FrameTarget, frame: Frame) -> Command | None:
         return _setting(action, target, values)
     if frame.room and kind == "vacuum":
         named = {"room": frame.room}
+    if kind in ("vacuum", "mower"):
+        named.pop("everything", None)  # "vacuum the whole house": all of it is what they do anyway
     guarded = kind == "lock" or target.shape in ("garage", "gate", "door")
     match action, kind:
         case ("on" | "open" | "play" | "up", "scene") | ("", "scene"):

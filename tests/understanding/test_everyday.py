@@ -7,6 +7,10 @@ from typing import Any
 
 import pytest
 
+from atlas.conversation import Actor, Turn
+from atlas.understanding.names import NamedDevice, NamedPlace, Names
+from tests.understanding import test_exemptions as english
+from tests.understanding import test_german_wishes as german
 from tests.understanding.both_languages import meant
 
 pytestmark = pytest.mark.real
@@ -205,3 +209,15 @@ def test_a_player_that_is_put_on_so_loud_is_also_turned_on(text: str, beside: st
     commands = meant(text, "en").commands
     assert [one.tool for one in commands] == ["home.turn", beside]
     assert commands[0].arguments["on"] is True
+
+
+@pytest.mark.parametrize(
+    ("language", "text"), [("en", "vacuum the whole house"), ("en", "vacuum everywhere"), ("de", "saug überall")]
+)
+def test_a_vacuum_that_is_sent_everywhere_cleans_as_ever(language: str, text: str) -> None:
+    vacuum = NamedDevice("Robbie", "vacuum", "hall")
+    names = Names(devices=(vacuum,), rooms=(NamedPlace("hall"),))
+    turn = Turn("", text, Actor("", "test", "owner", "hall"), 0.0)
+    [command] = {"en": english, "de": german}[language].reader().understand(turn, names).commands
+    assert command.tool == "home.clean"
+    assert "everything" not in command.arguments
