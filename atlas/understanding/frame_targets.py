@@ -17,6 +17,7 @@ class Targets:
 
     def __init__(self, words: Mapping[str, Any]) -> None:
         self._nicknames: Mapping[str, Sequence[str]] = words.get("nicknames", {})
+        self._whole_kinds: Sequence[str] = words.get("whole_kinds", ())
 
     def of(self, tokens: Sequence[Token], names: Names, here: str) -> tuple[list[FrameTarget], str]:
         """Return what is named, and a room that nothing was named in."""
@@ -90,7 +91,7 @@ class Targets:
         inside = [one for one in all_of_it if one.room in rooms] if rooms else all_of_it
         nearby = [one for one in all_of_it if here and one.room == here]
         nick = next((one.value for one in tokens if one.category == "nickname"), "")
-        if nick:
+        if nick and not any(one.category == "quantity" for one in tokens):  # "both lights", of whose reason it is
             for near in (inside,) if rooms else (nearby, inside):
                 fits = [one for one in near if _has_word(one, self._nicknames.get(nick, ()))]
                 if not fits and nick == "big":  # of two, the one that is not the little one
@@ -103,6 +104,8 @@ class Targets:
         if not many:
             near = inside if rooms else (nearby or inside)
             called = [one for one in near if any(_ends_in(part, token.text) for part in _parts(one))] or near
+            if (rooms or nearby) and token.text.casefold() in self._whole_kinds:
+                called = near  # "Licht aus" is the room's, also where only one lamp in it is called a light
             if rooms and len(called) > 1:  # "the light in the kitchen" is the kitchen light
                 of_room = {f"{room} {token.text}".casefold() for room in rooms}
                 called = [one for one in called if one.name.casefold() in of_room] or called

@@ -313,3 +313,59 @@ def test_another_place_than_here_is_another_device() -> None:
     *_, warmer = understood.commands
     assert (warmer.tool, warmer.arguments.get("room")) == ("home.adjust", "bedroom")
     assert "device" not in warmer.arguments
+
+
+@pytest.mark.parametrize(
+    ("text", "tool", "arguments"),
+    [
+        ("the hall light on and the kitchen one", "home.turn", {"on": True}),
+        (
+            "pick a number between one and twenty, whoever's closest goes first",
+            "world.number",
+            {"least": 1, "most": 20},
+        ),
+        (
+            "the recipe says three fifty Fahrenheit, what is that in Celsius",
+            "world.convert",
+            {"amount": "three hundred and fifty", "unit": "fahrenheit", "to": "celsius"},
+        ),
+        (
+            "would you tell me what two hundred and fifty grams comes to in ounces?",
+            "world.convert",
+            {"amount": "two hundred and fifty", "unit": "gram", "to": "ounce"},
+        ),
+        ("light in here make more small, too strong for my eyes", "home.adjust", {"what": "brightness", "by": -20}),
+        ("How writes the word necessary, letter and letter tell me.", "world.spell", {"word": "necessary"}),
+        ("One pancake left, Anna or Tom, you pick", "world.choose", {"options": ["Anna", "Tom"]}),
+        ("what does the thermometer say outdoors", "home.state", {"measure": "temperature", "room": "garden"}),
+        ("hold the programme where it is until I'm back", "home.pause", {"device": "television"}),
+        ("I'd be obliged if you'd switch the television set off", "home.turn", {"on": False, "device": "television"}),
+        (
+            "leave word for Anna that her parcel is here",
+            "messages.leave",
+            {"person": "Anna", "text": "her parcel is here"},
+        ),
+        ("for Anna leave message, the key is here", "messages.leave", {"person": "Anna", "text": "the key is here"}),
+    ],
+)
+def test_what_everybody_says_is_understood(text: str, tool: str, arguments: dict[str, Any]) -> None:
+    command = meant(text, "kitchen").commands[-1]
+    assert command.tool == tool
+    assert arguments.items() <= dict(command.arguments).items()
+
+
+def test_the_other_one_is_no_number() -> None:
+    text = "it's small print, so if I could have both lights in here, the desk one and the other one"
+    assert [dict(one.arguments) for one in meant(text, "hall").commands] == [{"on": True, "kind": "light"}]
+
+
+def test_a_reminder_of_which_only_its_weight_is_said_is_asked_for_its_words() -> None:
+    assert meant("Would you remind me tomorrow afternoon, please, it's rather important, you know.").half
+
+
+def test_not_all_the_way_off_turns_nothing_off() -> None:
+    assert meant("no, not all the way off, Daddy").empty
+
+
+def test_a_message_for_a_stranger_in_any_order_of_words_is_for_nobody() -> None:
+    assert meant("leave Gandalf a message that tea is ready").reply == "I know nobody called Gandalf."

@@ -341,3 +341,39 @@ def test_a_deed_on_what_another_clause_spares_is_asked_about() -> None:
 def test_degrees_up_or_down_are_by_how_much() -> None:
     [(tool, given)] = calls("Heizung im Büro drei Grad rauf")
     assert (tool, given["by"]) == ("home.adjust", 3.0)
+
+
+@pytest.mark.parametrize(
+    ("text", "wanted"),
+    [
+        (
+            "So, einmal alles an Licht an hier drin, ich muss an die Steuer.",
+            [("home.turn", {"on": True, "kind": "light", "room": "Schlafzimmer"})],
+        ),
+        ("Bevor ich mich hinlege, schließ hinten noch ab, ja?", [("home.lock", {"device": "Hintertür"})]),
+        ("Timer Spätzle, Viertelstunde.", [("timers.start", {"seconds": 900, "name": "Spätzle"})]),
+        ("Der Ton ist zu laut, auf fünfundzwanzig.", [("home.set", {"volume": 25, "kind": "media"})]),
+        (
+            "Licht aus, Rollo runter und hinten absperren.",
+            [
+                ("home.turn", {"on": False, "kind": "light"}),
+                ("home.close", {"device": "Schlafzimmerrollladen"}),
+                ("home.lock", {"device": "Hintertür"}),
+            ],
+        ),
+        (
+            "Acht Unzen Mehl, wat is dat in Gramm?",
+            [("world.convert", {"amount": "Acht", "unit": "ounce", "to": "gram"})],
+        ),
+        (
+            "Was zeigt denn der Fühler im Garten grad an Temperatur?",
+            [("home.state", {"measure": "temperature", "room": "Garten"})],
+        ),
+    ],
+)
+def test_what_everybody_says_is_understood(text: str, wanted: list[tuple[str, dict[str, object]]]) -> None:
+    assert [(one.tool, dict(one.arguments)) for one in meant(text, "Schlafzimmer").commands] == wanted
+
+
+def test_not_all_the_way_off_turns_nothing_off() -> None:
+    assert meant("Nein, nicht ganz aus, Papa, ich hab Angst!").empty
