@@ -77,6 +77,7 @@ EXAMPLES_OF: dict[str, dict[str, Any]] = {
     "notes.create": {"title": "Holidays", "text": "by the sea"},
     "reminders.change": {"when": "tomorrow at 8 PM"},
     "tasks.change": {"title": "Buy milk", "priority": "high"},
+    "timers.add": {"by_seconds": 60},
     "world.calculate": {"expression": "12 times 7"},
     "world.choose": {"options": ["tea", "coffee"]},
     "world.convert": {"unit": "mile", "to": "kilometre"},
