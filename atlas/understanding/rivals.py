@@ -120,6 +120,16 @@ def _a_list_is_emptied(rivals: Rivals) -> TurnMeaning | None:
     return rivals.unchanged if {one.tool for one in rivals.commands} == {"lists.clear"} else None
 
 
+def _a_text_is_no_wish_beside_another(rivals: Rivals) -> TurnMeaning | None:
+    """Keep "the telly off, and remind me to call Anna", where the parser is to remind of all of that."""
+    theirs, ours = rivals.parse.commands, rivals.commands
+    if len(theirs) != 1 or len(ours) < 2:
+        return None
+    all_of_it = str(theirs[0].arguments.get("text", ""))
+    texts = [str(one.arguments.get("text", "")) for one in ours if one.tool == theirs[0].tool]
+    return rivals.unchanged if any(text and text != all_of_it and text in all_of_it for text in texts) else None
+
+
 def _the_parser_is_unsure(rivals: Rivals) -> TurnMeaning | None:
     return rivals.unchanged if rivals.parse.chance < CERTAIN else None
 
@@ -242,6 +252,7 @@ STEPS: tuple[Callable[[Rivals], TurnMeaning | None], ...] = (
     _what_is_deleted_is_not_written,
     _what_is_changed_is_not_made_anew,
     _a_list_is_emptied,
+    _a_text_is_no_wish_beside_another,
     _the_parser_is_unsure,
     _a_sensor_knows_the_weather,
     _nobody_can_know,

@@ -369,3 +369,23 @@ def test_not_all_the_way_off_turns_nothing_off() -> None:
 
 def test_a_message_for_a_stranger_in_any_order_of_words_is_for_nobody() -> None:
     assert meant("leave Gandalf a message that tea is ready").reply == "I know nobody called Gandalf."
+
+
+@pytest.mark.parametrize(
+    ("text", "device", "tool", "arguments"),
+    [
+        ("turn off the television and remind me at eight to call Anna", "television", "reminders.add", "call Anna"),
+        ("put the kettle on, and set me four minutes for the egg as well", "kettle", "timers.start", "egg"),
+        ("put the kettle on, and set an egg timer for four minutes", "kettle", "timers.start", "egg"),
+        ("turn off the television, then set a pasta timer for ten minutes", "television", "timers.start", "pasta"),
+    ],
+)
+def test_a_deed_beside_a_timer_or_a_reminder_is_done_as_well(text: str, device: str, tool: str, arguments: str) -> None:
+    deed, beside = meant(text).commands
+    assert (deed.tool, deed.arguments["device"], beside.tool) == ("home.turn", device, tool)
+    assert arguments in beside.arguments.values()
+
+
+def test_dark_outside_names_no_place_to_do_something() -> None:
+    text = "It's quite dark outside now and I don't care to have the neighbours peering in, so let the blind down"
+    assert [dict(one.arguments) for one in meant(text, "kitchen").commands] == [{"device": "kitchen blind"}]

@@ -365,6 +365,16 @@ def test_degrees_up_or_down_are_by_how_much() -> None:
             "Acht Unzen Mehl, wat is dat in Gramm?",
             [("world.convert", {"amount": "Acht", "unit": "ounce", "to": "gram"})],
         ),
+        ("Ist der achte Dezember ein Feiertag?", [("clock.holidays", {"when": "am achten Dezember"})]),
+        (
+            "Für die Hausübung vom Buben: siebzehn mal achtundzwanzig?",
+            [("world.calculate", {"expression": "siebzehn mal achtundzwanzig"})],
+        ),
+        ("Wie hat'n der HSV gestern gespielt?", [("world.unknown", {"topic": "sport"})]),
+        (
+            "Wie hoch ist die Luftfeuchtigkeit hier?",
+            [("home.state", {"measure": "humidity", "room": "Schlafzimmer"})],
+        ),
         (
             "Was zeigt denn der Fühler im Garten grad an Temperatur?",
             [("home.state", {"measure": "temperature", "room": "Garten"})],
