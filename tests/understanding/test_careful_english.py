@@ -376,6 +376,7 @@ def test_a_message_for_a_stranger_in_any_order_of_words_is_for_nobody() -> None:
     [
         ("turn off the television and remind me at eight to call Anna", "television", "reminders.add", "call Anna"),
         ("put the kettle on, and set me four minutes for the egg as well", "kettle", "timers.start", "egg"),
+        ("put the kettle on and set me twenty minutes for the fish pie", "kettle", "timers.start", "fish pie"),
         ("put the kettle on, and set an egg timer for four minutes", "kettle", "timers.start", "egg"),
         ("turn off the television, then set a pasta timer for ten minutes", "television", "timers.start", "pasta"),
     ],
