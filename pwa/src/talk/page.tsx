@@ -25,7 +25,9 @@ export function TalkPage() {
     <div class="talk-page">
       <h1 class="unseen">{words.value.talk.title}</h1>
       <AgentSwitch />
-      <WhileOut />
+      <div class="over">
+        <WhileOut />
+      </div>
       <Log />
       <Controls />
     </div>
