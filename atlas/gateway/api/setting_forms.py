@@ -169,7 +169,9 @@ async def _saved(caller: Caller, form: FormName, body: FormValues, number: int, 
     }
     values |= {name: str(file) for name, (file, _) in secrets.items()}
 
-    changes = _changes(_placed(entry, settings), values, body.reach, settings)
+    def changes() -> Changes:  # by what stands there then: a model may be chosen meanwhile
+        return _changes(_placed(entry, settings), values, body.reach, settings)
+
     by_hand = await settings.change(changes, {file.name: secret for file, secret in secrets.values()})
     caller.house.take_settings(settings.config)
     saved = replace(entry, number=entries(settings.config, layout) - 1) if number == NEW else entry
