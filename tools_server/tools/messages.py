@@ -34,7 +34,6 @@ MOST_MESSAGES = 60  # of the whole house: with a minute of sound each they take 
 MOST_OF_ONE = 20  # that somebody has left and that nobody has heard yet
 MOST_OF_CHILDREN = 10  # of each child
 HEARD_DAYS = 7  # that one which was heard stays, to be heard again
-UNHEARD_DAYS = 60
 DAY = 86_400
 LATE_SECONDS = 60  # from here on it is said how long ago it was left
 MIGRATIONS = {
@@ -145,7 +144,7 @@ async def delete(call: Call, message: MessageID = "") -> Result:
 async def due(call: Call) -> Result:
     """Tell the house which messages nobody has heard yet, where they are to be played, and which are stored at all."""
     now, messages = call.now(), _all(call)
-    waiting = [_to_play(row, now) for row in messages if row["heard_at"] is None and not _is_over(row, now)]
+    waiting = [_to_play(row, now) for row in messages if row["heard_at"] is None]
     stored = [row["id"] for row in messages]  # also what is over: a clock that is wrong for a moment deletes no sound
     text = _("Messages that wait: {count}.").format(count=len(waiting))
     return Result(text, {"due": waiting, "stored": stored, "now": now})
@@ -232,9 +231,8 @@ def _refuse_more(call: Call) -> None:
 
 
 def _is_over(row: Mapping[str, Any], now: float) -> bool:
-    if row["heard_at"] is not None:
-        return bool(now - row["heard_at"] > HEARD_DAYS * DAY)
-    return bool(now - row["at"] > UNHEARD_DAYS * DAY)
+    """Tell whether a message is old: never one that nobody has heard, for the clock may be wrong."""
+    return row["heard_at"] is not None and now - row["heard_at"] > HEARD_DAYS * DAY
 
 
 def _sweep(call: Call) -> None:
