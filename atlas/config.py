@@ -237,6 +237,12 @@ class Config:
     origins: Mapping[str, str] = field(default_factory=dict)
 
     @property
+    def rooms_called(self) -> tuple[str, ...]:
+        """The rooms of the devices that the house calls, in the order of their names."""
+        rooms = {one.room for one in self.wyoming_satellites} | {one.room for one in self.esphome_devices}
+        return tuple(sorted(rooms - {""}))
+
+    @property
     def run(self) -> Path:
         """The folder of sockets and of what only lives while Atlas runs."""
         return self.data / "run"

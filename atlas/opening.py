@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import AsyncIterator, Callable, Iterator, Mapping
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager, contextmanager
 from dataclasses import dataclass
 from datetime import tzinfo
@@ -86,9 +86,14 @@ async def open_house(config: Config) -> AsyncIterator[House]:
         languages, claims = await _read_languages(config)
         written = await anyio.to_thread.run_sync(open_written_language, [*languages]) if len(languages) > 1 else None
         speakers = Speakers()
+
+        async def rooms() -> Sequence[str]:
+            return sorted({*await devices.rooms(), *config.rooms_called, *speakers.rooms("")})
+
         agents_tools: dict[str, Tools] = {
             name: RecipientTools(
-                await _tools(stack, config, name), devices.residents, speakers.audience, config.house.also_called
+                *(await _tools(stack, config, name), devices.residents, rooms, speakers.audience),
+                config.house.also_called,
             )
             for name in config.agents
         }

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
-from atlas.conversation import Actor, SignedAnswer, Tool, ToolCall, ToolResult
+from atlas.conversation import Actor, SignedAnswer, Tool, ToolCall, ToolResult, fresh_id
 from atlas.errors import StoreError
 from atlas.mcp.tools import Tools
 from atlas.own_words import own
 
-LEAVE, ANNOUNCE = "messages.leave", "broadcast.say"
+LEAVE, ANNOUNCE, PLACES = "messages.leave", "broadcast.say", "home.list"
 MOST_NAMED = 8  # in one sentence
 
 
@@ -20,6 +20,7 @@ class RecipientTools:
 
     tools: Tools
     residents: Callable[[], Awaitable[Sequence[str]]]  # who has a device of their own; may raise `StoreError`
+    rooms: Callable[[], Awaitable[Sequence[str]]]  # in which a device stands; may raise `StoreError`
     audience: Callable[[str, str], str]  # "there", "elsewhere", "sender", "nobody": by a room, and who announces
     also_called: Mapping[str, str] = field(default_factory=dict)  # other names of residents, and whose
 
@@ -31,17 +32,14 @@ class RecipientTools:
         self, call: ToolCall, actor: Actor, turn_id: str, assent: SignedAnswer | None = None, *, tainted: bool = False
     ) -> ToolResult:
         """See `Tools.call`."""
-        person = call.arguments.get("person") if call.name == LEAVE else ""
-        if isinstance(person, str) and (name := " ".join(person.split()).casefold()):
+        if call.name == LEAVE:
             try:
-                people = {one.casefold(): one for one in await self.residents()}
+                addressed = await self._addressed(call, actor, turn_id)
             except StoreError as trouble:
                 return ToolResult(call.id, False, own(trouble.spoken), error="failed")
-            other_names = {other.casefold(): one.casefold() for other, one in self.also_called.items()}
-            name = name if name in people else other_names.get(name, name)
-            if name not in people:
-                return ToolResult(call.id, False, self._refusal(list(people.values())), error="not_found")
-            call = replace(call, arguments={**call.arguments, "person": people[name]})
+            if isinstance(addressed, str):
+                return ToolResult(call.id, False, addressed, error="not_found")
+            call = addressed
         result = await self.tools.call(call, actor, turn_id, assent, tainted=tainted)
         if call.name == ANNOUNCE and result.ok and not result.ask:
             place = str(result.data.get("broadcast", {}).get("room", ""))
@@ -68,9 +66,50 @@ class RecipientTools:
             case _:
                 return ""
 
-    def _refusal(self, people: Sequence[str]) -> str:
-        """Return what is said where nobody of that name would ever hear a message."""
-        if not people:
-            return own("I can leave a message for a room or for everybody, but I know nobody by name.")
-        sentence = own("I can leave a message for {people}, for a room, or for everybody.")
-        return sentence.format(people=", ".join(people[:MOST_NAMED]))
+    async def _addressed(self, call: ToolCall, actor: Actor, turn_id: str) -> ToolCall | str:
+        """Return a message to be left, its person by their own name; or why nobody would ever hear it.
+
+        Raises `StoreError`.
+        """
+        person, room = (_name(call.arguments.get(key)) for key in ("person", "room"))
+        if room and not person:
+            rooms = {one.casefold(): one for one in await self.rooms()}
+            room = room if room in rooms else await self._other_name(room, rooms, actor, turn_id)
+            if room not in rooms:
+                return _refusal_of_room(list(rooms.values()))
+            return replace(call, arguments={**call.arguments, "room": rooms[room]})
+        if not person:
+            return call
+        people = {one.casefold(): one for one in await self.residents()}
+        other_names = {other.casefold(): one.casefold() for other, one in self.also_called.items()}
+        person = person if person in people else other_names.get(person, person)
+        if person not in people:
+            return _refusal_of_person(list(people.values()))
+        return replace(call, arguments={**call.arguments, "person": people[person]})
+
+    async def _other_name(self, room: str, rooms: Collection[str], actor: Actor, turn_id: str) -> str:
+        """Return which of these rooms the home calls by this name as well; "" for none."""
+        home = await self.tools.call(ToolCall(fresh_id("call"), PLACES, {}), actor, turn_id)
+        names = [{_name(one["name"]), *map(_name, one["aliases"])} for one in home.data.get("rooms", ()) if home.ok]
+        return next((one for every in names if room in every for one in rooms if one in every), "")
+
+
+def _name(value: object) -> str:
+    """Return a name as it is compared; "" for what is none: what else is wrong with it, the tool says."""
+    return " ".join(value.split()).casefold() if isinstance(value, str) else ""
+
+
+def _refusal_of_person(people: Sequence[str]) -> str:
+    """Return what is said where nobody of that name would ever hear a message."""
+    if not people:
+        return own("I can leave a message for a room or for everybody, but I know nobody by name.")
+    sentence = own("I can leave a message for {people}, for a room, or for everybody.")
+    return sentence.format(people=", ".join(people[:MOST_NAMED]))
+
+
+def _refusal_of_room(rooms: Sequence[str]) -> str:
+    """Return what is said where nothing that could play a message will ever stand in that room."""
+    if not rooms:
+        return own("I can leave a message for a person or for everybody, but nothing that could play it is in a room.")
+    sentence = own("I can play messages in these rooms: {rooms}.")
+    return sentence.format(rooms=", ".join(rooms[:MOST_NAMED]))

@@ -197,6 +197,10 @@ class DeviceStore:
         people = {one.person for one in await self.list() if one.person and may(one.role, "reside")}
         return tuple(sorted(people))
 
+    async def rooms(self) -> tuple[str, ...]:
+        """Return the rooms in which a device stands, but for those of guests, in the order of their names."""
+        return tuple(sorted({one.room for one in await self.list() if one.room and may(one.role, "reside")}))
+
     async def is_claimed(self) -> bool:
         """Tell whether an owner has come in, besides the terminal of the house's own machine."""
         return any(may(one.role, "manage") and one.name != TERMINAL for one in await self.list())

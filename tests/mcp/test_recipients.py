@@ -1,7 +1,8 @@
-"""For whom a message may be left: for people who can hear it, by devices of their own."""
+"""For whom a message may be left: for people and rooms with a device that plays it."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -17,11 +18,19 @@ ANNA = Actor("Anna", "annas phone", "adult")
 
 
 def tools_of(devices: DeviceStore) -> RecipientTools:
-    tool = Tool("messages.leave", "Leave a message.", {"type": "object"})
+    leaving = Tool("messages.leave", "Leave a message.", {"type": "object"})
+    home = Tool("home.list", "Tell which devices and rooms there are.", {"type": "object"})
+    places = [
+        {"name": "Living room", "floor": "", "aliases": ["sitting room"]},
+        {"name": "Cellar", "floor": "", "aliases": []},
+    ]
+
+    def left(arguments: Mapping[str, Any], _: Actor) -> ScriptedResult:
+        return ScriptedResult(f"For {arguments.get('person') or arguments.get('room', '')}.")
+
     return RecipientTools(
-        ScriptedTools([(tool, lambda arguments, _: ScriptedResult(f"For {arguments.get('person')}."))]),
-        devices.residents,
-        lambda room, device: "there",
+        ScriptedTools([(leaving, left), (home, lambda *_: ScriptedResult("Rooms.", {"rooms": places}))]),
+        *(devices.residents, devices.rooms, lambda room, device: "there"),
         {"Mum": "Anna"},
     )
 
@@ -43,10 +52,25 @@ async def test_a_message_is_left_for_who_has_a_device_and_for_no_other_person(da
             ("", ""),
         ):  # by the name that is told to the rooms
             assert (await leave(tools, person=fit)).text == f"For {person}."
-        assert (await leave(tools, room="kitchen")).ok
         for unfit in ("Gandalf", "Gus"):
             refused = await leave(tools, person=unfit)
             sentence = "I can leave a message for Anna, Tom, for a room, or for everybody."
+            assert (refused.ok, refused.error, refused.text) == (False, "not_found", sentence)
+
+
+async def test_a_message_is_left_for_a_room_in_which_something_plays_it_and_for_no_other(data: Path) -> None:
+    async with open_devices(data) as devices:
+        await devices.create("annas phone", "adult", "Anna")
+        tools = tools_of(devices)
+        nowhere = "I can leave a message for a person or for everybody, but nothing that could play it is in a room."
+        assert (await leave(tools, room="kitchen")).text == nowhere
+        await devices.create("kitchen pi", "satellite", room="kitchen")
+        await devices.create("living room pi", "satellite", room="living room")
+        for fit, room in (("kitchen", "kitchen"), (" Kitchen", "kitchen"), ("Sitting Room", "living room"), ("", "")):
+            assert (await leave(tools, room=fit)).text == f"For {room}."
+        for unfit in ("ballroom", "cellar"):
+            refused = await leave(tools, room=unfit)
+            sentence = "I can play messages in these rooms: kitchen, living room."
             assert (refused.ok, refused.error, refused.text) == (False, "not_found", sentence)
 
 
@@ -86,7 +110,7 @@ async def test_an_announcement_says_who_hears_it(audience: str, sentence: str) -
 
     tool = Tool("broadcast.say", "Announce something.", {"type": "object"})
     result = ScriptedResult("Ich sage es überall.", {"broadcast": {"room": "kitchen"}})
-    tools = RecipientTools(ScriptedTools([(tool, lambda *_: result)]), nobody, heard_by)
+    tools = RecipientTools(ScriptedTools([(tool, lambda *_: result)]), nobody, nobody, heard_by)
     with speaking("de"):
         answer = await tools.call(ToolCall("call_1", "broadcast.say", {"text": "Essen!"}), ANNA, "turn_1")
     assert (answer.ok, answer.text) == (True, sentence)

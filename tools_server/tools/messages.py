@@ -13,7 +13,6 @@ from typing import Annotated, Any
 
 from pydantic import Field
 
-from tools_server.hubs.home import room_named
 from tools_server.sdk import rows
 from tools_server.sdk.state import StoredReceipt
 from tools_server.sdk.toolkit import Call, Result, ToolFailed, house_look, tool
@@ -73,7 +72,7 @@ async def leave(
     row = {
         "id": f"message_{secrets.token_hex(8)}",
         "text": words,
-        "room": room_named(call, one_line(room)),
+        "room": one_line(room),
         "person": one_line(person),
         "sender": _person(call),
         "sender_device": call.actor.device,
