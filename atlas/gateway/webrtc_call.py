@@ -141,6 +141,7 @@ class PeerCall:
             self._hand_over({"type": "session.update", "event_id": OWN_EVENT, "session": _without_formats(session)})
         self._peer = RTCPeerConnection(RTCConfiguration(iceServers=[]))
         self._loudspeaker = SpeakerTrack()
+        self._takes_sound = True  # does the peer? Else nothing ever plays what the loudspeaker is given
         self._channel: Any = None
         self._unsent: list[str] = []  # until the channel opens
         self._response_id = ""  # of what is played
@@ -216,7 +217,8 @@ class PeerCall:
         peer.on("track", self._take_track)
         peer.on("datachannel", self._take_channel)
         peer.on("connectionstatechange", self._note_state)
-        peer.addTransceiver(self._loudspeaker).setCodecPreferences(_OPUS)
+        line = peer.addTransceiver(self._loudspeaker)
+        line.setCodecPreferences(_OPUS)
         _address.set(self._scope["server"][0])
         try:
             await peer.setRemoteDescription(RTCSessionDescription(_without_candidates(offer), "offer"))
@@ -226,6 +228,7 @@ class PeerCall:
                 RequestError(f"the offer cannot be answered: {logs.kind(trouble)}", code="invalid_offer", param="sdp")
             )
         self.answer = peer.localDescription.sdp
+        self._takes_sound = line.currentDirection in ("sendrecv", "sendonly")
         return None
 
     def _refusal(self) -> Response | None:
@@ -310,6 +313,8 @@ class PeerCall:
         event = json.loads(text)
         kind = event["type"]
         if kind == "response.output_audio.delta":
+            if not self._takes_sound:
+                return
             self._loudspeaker.play(base64.b64decode(event["delta"]))
             if not self._response_id:
                 self._response_id = event["response_id"]

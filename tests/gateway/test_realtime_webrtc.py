@@ -52,9 +52,9 @@ class Microphone(MediaStreamTrack):
 class Peer:
     """A caller: what it was told, and what it heard."""
 
-    def __init__(self, sound: AudioChunk) -> None:
+    def __init__(self, sound: AudioChunk, direction: str = "sendrecv") -> None:
         self.connection = RTCPeerConnection(RTCConfiguration(iceServers=[]))
-        self.connection.addTrack(Microphone(sound))
+        self.connection.addTransceiver(Microphone(sound), direction)
         self.channel = self.connection.createDataChannel("oai-events")
         self.channel.on("message", self._note)
         self.is_connected, self.is_over = anyio.Event(), anyio.Event()
@@ -101,9 +101,13 @@ class Peer:
 
 @asynccontextmanager
 async def calling(
-    small: SmallHouse, role: Role = "owner", token: str = "", form: Mapping[str, Any] | None = None
+    small: SmallHouse,
+    role: Role = "owner",
+    token: str = "",
+    form: Mapping[str, Any] | None = None,
+    direction: str = "sendrecv",
 ) -> AsyncIterator[Peer]:
-    peer = Peer(silence(0.6) + voice(1.0) + silence(1.0))
+    peer = Peer(silence(0.6) + voice(1.0) + silence(1.0), direction)
     try:
         await peer.connection.setLocalDescription(await peer.connection.createOffer())
         sdp = peer.connection.localDescription.sdp
@@ -130,6 +134,18 @@ async def small(config: Config, data: Path) -> AsyncIterator[SmallHouse]:
         house.chat.words = ("The sky ", "is blue.")
         house.ear.lines = ["why is the sky blue"]
         yield house
+
+
+async def test_a_call_that_takes_no_sound_is_answered_in_words_as_often_as_it_asks(small: SmallHouse) -> None:
+    async with calling(small, direction="sendonly") as peer:
+        await peer.until("response.done")
+        peer.events.clear()
+        item = {"type": "message", "role": "user", "content": [{"type": "input_text", "text": "and at night?"}]}
+        peer.send("conversation.item.create", item=item)
+        peer.send("response.create")
+        done = await peer.until("response.done")
+        assert done["response"]["output"][0]["content"][0]["transcript"] == "The sky is blue."
+        assert "output_audio_buffer.started" not in {event["type"] for event in peer.events}
 
 
 async def test_who_calls_is_heard_and_answered_in_sound(small: SmallHouse) -> None:
