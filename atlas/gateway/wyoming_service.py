@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import math
 import time
-from collections import Counter, OrderedDict
-from collections.abc import Awaitable, Callable, Iterator
+from collections import OrderedDict
+from collections.abc import Awaitable, Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from typing import Any
 
@@ -28,8 +29,11 @@ from atlas.speech.tts import MAX_TEXT_CHARACTERS
 from wall import logs
 
 CONNECTIONS = 48  # at once; Home Assistant opens one for each request, and a satellite one to its wake word …
-CONNECTIONS_OF_ADDRESS = 24  # … and of one address
+CONNECTIONS_OF_ADDRESS = 24  # … and of one address; for a new one, that goes which has been silent the longest
 IDLE_SECONDS = 60.0  # without an event; who comes again connects again
+SILENT_SECONDS = (
+    5.0  # in the middle of a request, after which its place may go to another; sound comes many times a second
+)
 HEARD_UTTERANCES = 32  # whose other readings are kept until their words come back to be answered …
 HEARD_SECONDS = 30.0  # … and how long
 EVERYWHERE = ("0.0.0.0", "::", "*")  # noqa: S104  # named to be refused
@@ -64,7 +68,7 @@ class Service:
         config = house.config.wyoming
         self.house = house
         self.actor = Actor("", config.device, config.role, config.room)
-        self._connections: Counter[str] = Counter()
+        self._connections: dict[Connection, str] = {}  # those that are open, and their addresses
         self._heard: OrderedDict[str, tuple[float, Utterance]] = OrderedDict()
 
     async def meet(self, stream: SocketStream) -> None:
@@ -72,9 +76,10 @@ class Service:
         async with stream:
             peer, address = Peer(stream), stream.extra(SocketAttribute.remote_address)[0]  # noqa: S610 - not Django's
             try:
-                with self._place(str(address)):
-                    async with anyio.create_task_group() as tasks:
-                        await Connection(self, peer, tasks).run()
+                async with anyio.create_task_group() as tasks:
+                    connection = Connection(self, peer, tasks)
+                    with self._place(connection, str(address)):
+                        await connection.run()
             except* PeerGone:
                 pass
             except* AtlasError as troubles:
@@ -83,14 +88,25 @@ class Service:
                 trace.line("wyoming broke", error=logs.kind(_first(mistakes)))
 
     @contextmanager
-    def _place(self, address: str) -> Iterator[None]:
-        if self._connections.total() >= CONNECTIONS or self._connections[address] >= CONNECTIONS_OF_ADDRESS:
-            raise RequestError("too many connections are open", code="rate_limit_exceeded")
-        self._connections[address] += 1
+    def _place(self, new: Connection, address: str) -> Iterator[None]:
+        theirs = [one for one, other in self._connections.items() if other == address]
+        if len(theirs) >= CONNECTIONS_OF_ADDRESS:
+            self._send_one_away(theirs)
+        elif len(self._connections) >= CONNECTIONS:
+            self._send_one_away(list(self._connections))
+        self._connections[new] = address
         try:
             yield
         finally:
-            self._connections -= Counter([address])
+            self._connections.pop(new, None)
+
+    def _send_one_away(self, connections: Sequence[Connection]) -> None:
+        """Take the place of whoever has been silent the longest. Raises `RequestError` where all have work."""
+        oldest = max(connections, key=lambda one: one.idle_seconds)
+        if not oldest.idle_seconds:
+            raise RequestError("too many connections are open", code="rate_limit_exceeded")
+        del self._connections[oldest]
+        oldest.send_away()
 
     def note(self, utterance: Utterance) -> None:
         """Keep what else an utterance may have been: its words come back to be answered without that."""
@@ -131,6 +147,19 @@ class Connection:
         self._tasks = tasks
         self._sound: Listening | Detecting | None = None
         self._saying: WyomingSaying | None = None
+        self._waiting = anyio.CancelScope()  # for the next event
+        self._silent_since = math.inf  # on the clock of the loop; in the future while an event is carried out
+
+    @property
+    def idle_seconds(self) -> float:
+        """How long this connection has been silent; 0 for one that has work or is in the middle of a request."""
+        silent = max(0.0, anyio.current_time() - self._silent_since)
+        is_asked = self._sound is not None or self._saying is not None
+        return 0.0 if is_asked and silent < SILENT_SECONDS else silent
+
+    def send_away(self) -> None:
+        """Have it end, as one that has been silent for too long does."""
+        self._waiting.cancel()
 
     async def run(self) -> None:
         """Carry out events one after the other. Raises `PeerGone`, and `AtlasError` for what cannot be done."""
@@ -149,11 +178,12 @@ class Connection:
             "synthesize-stop": self._synthesize_stop,
         }
         while True:
-            event = None
-            with anyio.move_on_after(IDLE_SECONDS):
+            event, self._silent_since = None, anyio.current_time()
+            with anyio.move_on_after(IDLE_SECONDS) as self._waiting:
                 event = await self._peer.receive()
             if event is None:
-                raise RequestError(f"nothing came for {IDLE_SECONDS:.0f} s", code="idle")
+                raise RequestError(f"nothing came for {self.idle_seconds:.0f} s", code="idle")
+            self._silent_since = math.inf
             if verb := verbs.get(event.type):  # what is not known is passed over, as the protocol wants it
                 await verb(event)
 

@@ -307,13 +307,13 @@ async def test_who_says_nothing_is_sent_away(config: Config, data: Path, monkeyp
         await client.is_refused("idle")
 
 
-async def test_more_connections_than_a_house_needs_are_refused(
+async def test_more_connections_than_a_house_needs_are_refused_while_all_have_work(
     config: Config, data: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(wyoming_service, "CONNECTIONS_OF_ADDRESS", 1)
     async with served_by_wyoming(config, data) as (_, port):
         async with connected(port) as first:
-            await first.send(Ping())
+            await first.send(Detect(), Ping())
             await first.until("pong")
             async with connected(port) as second:
                 await second.is_refused("rate_limit_exceeded")
@@ -322,6 +322,25 @@ async def test_more_connections_than_a_house_needs_are_refused(
             async with connected(port) as third:
                 await third.send(Ping())
                 answers += [event.type for event in [await third.read()] if event]
+
+
+@pytest.mark.parametrize("limit", ["CONNECTIONS_OF_ADDRESS", "CONNECTIONS"])
+async def test_who_only_holds_places_loses_them_to_who_asks_for_something(
+    config: Config, data: Path, monkeypatch: pytest.MonkeyPatch, limit: str
+) -> None:
+    monkeypatch.setattr(wyoming_service, limit, 2)
+    monkeypatch.setattr(wyoming_service, "SILENT_SECONDS", 0.0)
+    async with served_by_wyoming(config, data) as (_, port), connected(port) as idle, connected(port) as half:
+        await idle.send(Ping())
+        await idle.until("pong")
+        await half.send(Detect(), Ping())  # and then no sound
+        await half.until("pong")
+        async with connected(port) as client, connected(port) as other:
+            await idle.is_refused("idle")
+            await half.is_refused("idle")
+            for one in (client, other):
+                await one.send(Ping("in their places"))
+                await one.until("pong")
 
 
 async def test_an_address_that_is_every_interface_is_refused(config: Config, data: Path) -> None:
