@@ -67,6 +67,7 @@ from atlas.store.backup_contents import (
     own_databases,
 )
 from wall.chain import head_of, opened
+from wall.disk import disk_state
 from wall.files import sync_folder, write_whole
 
 log = logging.getLogger("atlas")
@@ -148,11 +149,24 @@ def note_failure(config: Config, at: float, why: str) -> None:
 def create(config: Config, folder: Path, secrets: Secrets = "none", passphrase: str = "") -> Path:
     """Make a backup in a folder; return its file, which has been read back. Raises `StoreError` and `OSError`."""
     at = time.time()
+    try:
+        file = _create(config, folder, Backup(at, __version__, secrets), passphrase)
+    except (OSError, sqlite3.Error) as trouble:
+        if disk_state(trouble) == "full" and folder.is_dir():
+            raise _full(config, folder) from trouble
+        raise
+    before = last_backup(config.data)
+    daily = (before.daily, before.daily_at) if before else ((), 0.0)
+    _note_last(config, LastBackup(at, str(file.absolute()), file.stat().st_size, secrets, *daily))
+    return file
+
+
+def _create(config: Config, folder: Path, backup: Backup, passphrase: str) -> Path:
     if config.data.resolve().is_relative_to(folder.resolve()):
         raise StoreError(f"the house itself lies in {folder}", hint=f"name a folder of its own: {folder / 'backups'}")
     folder.mkdir(mode=0o700, parents=True, exist_ok=True)
     _sweep(folder)
-    file = folder / f"atlas-{time.strftime('%Y-%m-%dT%H-%M-%SZ', time.gmtime(at))}.tar"
+    file = folder / f"atlas-{time.strftime('%Y-%m-%dT%H-%M-%SZ', time.gmtime(backup.at))}.tar"
     if file.exists():
         raise StoreError(f"{file} is there already", hint="try again in a second")
     draft = folder / f".{file.name}{DRAFT}"
@@ -163,7 +177,7 @@ def create(config: Config, folder: Path, secrets: Secrets = "none", passphrase: 
     try:
         with os.fdopen(handle, "w+b") as out:
             fcntl.flock(out, fcntl.LOCK_EX)  # who sweeps up drafts leaves this one alone
-            written = _write(config, folder, out, Backup(at, __version__, secrets), passphrase)
+            written = _write(config, folder, out, backup, passphrase)
             out.flush()
             os.fsync(out.fileno())
             with suppress(OSError):  # else what is read back may come from memory
@@ -176,10 +190,26 @@ def create(config: Config, folder: Path, secrets: Secrets = "none", passphrase: 
     finally:
         draft.unlink(missing_ok=True)
     sync_folder(folder)
-    before = last_backup(config.data)
-    daily = (before.daily, before.daily_at) if before else ((), 0.0)
-    _note_last(config, LastBackup(at, str(file.absolute()), file.stat().st_size, secrets, *daily))
     return file
+
+
+def _full(config: Config, folder: Path) -> StoreError:
+    """Return what is said where the disk of the folder is too small for a backup."""
+    contents = contents_of(config, folder)
+    largest = max((_bytes(path) for path in contents.databases), default=0)  # which is copied there besides
+    needed = sum(_bytes(path) for path in (*contents.plain, *contents.databases, *contents.loose)) + largest
+    return StoreError(
+        f"the disk of {folder} is full: a backup needs some {max(needed / 1e6, 0.1):.1f} MB there,"
+        f" and {shutil.disk_usage(folder).free / 1e6:.1f} MB are free",
+        hint="make room on it, or name a folder on another disk",
+    )
+
+
+def _bytes(path: Path) -> int:
+    try:
+        return path.stat().st_size
+    except OSError:  # gone since it was listed
+        return 0
 
 
 def last_backup(data: Path) -> LastBackup | None:
@@ -412,6 +442,8 @@ def _copy_of(database: Path, folder: Path) -> Iterator[BinaryIO]:
                 target.execute("PRAGMA journal_mode = DELETE")
                 ((verdict,),) = target.execute("PRAGMA quick_check(1)").fetchall()
         except sqlite3.DatabaseError as trouble:
+            if disk_state(trouble) == "full":  # that of the copy
+                raise
             raise _UnsoundDatabaseError(database, str(trouble)) from trouble
         if verdict != "ok":
             raise _UnsoundDatabaseError(database, verdict)

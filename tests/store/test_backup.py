@@ -7,6 +7,7 @@ import fcntl
 import io
 import json
 import os
+import re
 import sqlite3
 import subprocess
 import sys
@@ -27,6 +28,7 @@ from atlas.errors import ConfigError, StoreError
 from atlas.store import backup
 from atlas.store.backup_archive import MANIFEST, MOST_SECRET_BYTES, SEALED, unsealed_files
 from atlas.store.backup_contents import ASIDE, JOURNAL, LAST_BACKUP, UNFINISHED
+from tests.conftest import SmallDisk
 from wall.chain import Chain, verify
 
 PASSPHRASE = "four words on a card"
@@ -304,6 +306,26 @@ def test_settings_that_lie_elsewhere_come_along_and_it_is_known_from_where(lived
     assert backup.restore(other, file).outside == {"outside/atlas.toml": str(settings)}
     [folder] = other.data.glob("settings-*")
     assert (folder / "atlas.toml").read_text() == "# ours\n"
+
+
+@pytest.mark.parametrize("large", ["atlas.db", "messages/m1.wav"])
+def test_a_disk_that_is_too_small_for_a_backup_is_named_with_what_is_needed(
+    lived_in: Config, small_disk: SmallDisk, large: str
+) -> None:
+    """It fills up while a database is copied to it, or while a file is put into the backup."""
+    if large.endswith(".db"):
+        with closing(sqlite3.connect(lived_in.data / large)) as connection:
+            connection.execute("INSERT INTO words VALUES ('long', ?)", ("x" * 3_000_000,))
+            connection.commit()
+    else:
+        (lived_in.data / large).write_bytes(b"RIFF" + bytes(3_000_000))
+    with pytest.raises(StoreError) as refused:
+        backup.create(lived_in, small_disk.folder)
+    sentence = (
+        rf"the disk of {small_disk.folder} is full: a backup needs some [3-9]\.\d MB there, and 2\.\d MB are free"
+    )
+    assert re.fullmatch(sentence, str(refused.value))
+    assert list(small_disk.folder.iterdir()) == []
 
 
 @pytest.mark.parametrize("model", ["models/small.gguf", "models"])
