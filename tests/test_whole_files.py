@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import os
 import stat
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
 
 from tests.conftest import SmallDisk
-from wall.files import write_whole
+from wall.files import delete_drafts, write_whole
 
 
 def test_it_takes_the_place_of_what_was_there_and_is_its_owners_alone(data: Path) -> None:
@@ -55,3 +57,34 @@ def test_the_folder_is_synced_after_the_file_was_named(data: Path, monkeypatch: 
     monkeypatch.setattr(os, "fsync", noting)
     write_whole(data / "head", b"12")
     assert synced == [("file", False), ("folder", True)]
+
+
+WRITES_FOR_EVER = """
+import os, sys
+from pathlib import Path
+from wall.files import write_whole
+
+def hang(number):
+    print("written", flush=True)
+    sys.stdin.read()
+
+os.fsync = hang
+write_whole(Path(sys.argv[1]), b"hunter2")
+"""
+
+
+def test_the_draft_of_a_writer_that_was_killed_is_deleted_and_no_other(data: Path) -> None:
+    (data / "settings").mkdir()
+    for name in (".hidden", "settings/.env.py", "mail.a1b2c3d4"):
+        (data / name).write_text("no draft")
+    before = set(data.rglob("*"))
+    command = [sys.executable, "-c", WRITES_FOR_EVER, str(data / "settings" / "mail-password")]
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as writer:
+        assert writer.stdout is not None
+        assert writer.stdout.readline() == b"written\n"
+        (draft,) = set(data.rglob("*")) - before
+        delete_drafts(data)
+        assert draft.read_bytes() == b"hunter2", "whoever still writes is not disturbed"
+        writer.kill()
+    delete_drafts(data)
+    assert set(data.rglob("*")) == before

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import fcntl
 import os
+import re
 import tempfile
 from contextlib import suppress
 from pathlib import Path
+
+_DRAFT = re.compile(r"\..+\.[a-z0-9_]{8}")  # as `tempfile` names them
 
 
 def write_whole(file: Path, content: bytes, mode: int = 0o600, *, replace: bool = True) -> None:
@@ -17,18 +21,31 @@ def write_whole(file: Path, content: bytes, mode: int = 0o600, *, replace: bool 
     draft = Path(name)
     try:
         with os.fdopen(handle, "wb") as out:
+            fcntl.flock(out, fcntl.LOCK_EX)  # who deletes drafts leaves this one alone
             out.write(content)
             out.flush()
             os.fchmod(out.fileno(), mode)
             os.fsync(out.fileno())
-        if replace:
-            draft.replace(file)
-        else:
-            with suppress(FileExistsError):
-                os.link(draft, file)
+            if replace:
+                draft.replace(file)
+            else:
+                with suppress(FileExistsError):
+                    os.link(draft, file)
     finally:
         draft.unlink(missing_ok=True)
     sync_folder(file.parent)
+
+
+def delete_drafts(folder: Path) -> None:
+    """Delete the drafts in a folder, and in those below it, of files whose writers were killed: they may hold secrets.
+
+    Raises `OSError`.
+    """
+    for draft in folder.rglob(".*"):
+        if _DRAFT.fullmatch(draft.name) and draft.is_file() and not draft.is_symlink():
+            with suppress(BlockingIOError, FileNotFoundError), draft.open("rb") as left:
+                fcntl.flock(left, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                draft.unlink()
 
 
 def sync_folder(folder: Path) -> None:

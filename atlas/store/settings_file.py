@@ -19,7 +19,7 @@ from atlas.config import OWN_FILE, Config
 from atlas.errors import ConfigError, EngineError, RequestError, StoreError
 from atlas.shipped import shipped
 from atlas.store.backup_contents import JOURNAL
-from wall.files import sync_folder, write_whole
+from wall.files import delete_drafts, sync_folder, write_whole
 
 Section = tuple[str, ...]  # of atlas.toml; a last part that is a number, such as "0", is one of several tables
 Changes = Mapping[Section, Mapping[str, Any] | None]  # a value that is None is taken out, and so is such a section
@@ -78,8 +78,10 @@ def policy_file(config: Config) -> Path:
 def take_back_unproven(config: Config) -> Sequence[Path]:
     """Put files back that were being changed when the house died; return them. What was edited since stays.
 
-    Only files that `HouseSettings` writes are touched, whatever the journal names. Raises `StoreError`.
+    Drafts of secrets are deleted. Else only files that `HouseSettings` writes are touched, whatever the journal names.
+    Raises `StoreError`.
     """
+    delete_drafts(config.secrets)
     journal = config.secrets / JOURNAL
     if not journal.exists():
         return []
