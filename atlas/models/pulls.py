@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -39,7 +38,8 @@ class ModelPulls:
         self._hub = hub
         self._states: dict[str, PullState] = {}
         self._scopes: dict[str, anyio.CancelScope] = {}
-        self._send, self._receive = anyio.create_memory_object_stream[Model](math.inf)
+        self._waiting: dict[str, Model] = {}  # in their order, each once however often it was begun and stopped
+        self._begun = anyio.Event()
 
     def states(self) -> Mapping[str, PullState]:
         """Return how each pull stands that was begun; one that is whole is not among them."""
@@ -50,23 +50,27 @@ class ModelPulls:
         state = self._states.get(model.name)
         if state is None or state.error:
             self._states[model.name] = PullState()
-            self._send.send_nowait(model)
+            self._waiting[model.name] = model
+            self._begun.set()
 
     def stop(self, name: str) -> None:
         """Stop a pull; what was brought stays, and the next one goes on from there."""
         self._states.pop(name, None)
+        self._waiting.pop(name, None)
         if scope := self._scopes.get(name):
             scope.cancel()
 
     async def run(self) -> None:
         """Pull what is wanted, until cancelled."""
-        with self._receive:
-            async for model in self._receive:
-                if model.name in self._states:
-                    with anyio.CancelScope() as scope:
-                        self._scopes[model.name] = scope
-                        await self._pull(model)
-                    del self._scopes[model.name]
+        while True:
+            while self._waiting:
+                model = self._waiting.pop(next(iter(self._waiting)))
+                with anyio.CancelScope() as scope:
+                    self._scopes[model.name] = scope
+                    await self._pull(model)
+                del self._scopes[model.name]
+            self._begun = anyio.Event()
+            await self._begun.wait()
 
     async def _pull(self, model: Model) -> None:
         def tell(progress: PullProgress) -> None:

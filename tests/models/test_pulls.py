@@ -64,6 +64,27 @@ async def test_a_pull_that_was_stopped_goes_on_and_one_that_failed_says_why(data
         tasks.cancel_scope.cancel()
 
 
+async def test_a_pull_that_is_begun_and_stopped_again_and_again_is_tried_once(tmp_path: Path) -> None:
+    requests: list[str] = []
+
+    def hub(request: httpx2.Request) -> httpx2.Response:
+        requests.append(request.url.path)
+        return httpx2.Response(404)
+
+    async with anyio.create_task_group() as tasks:
+        pulls = ModelPulls(tmp_path, lambda: httpx2.AsyncClient(transport=httpx2.MockTransport(hub)))
+        for _ in range(5):
+            pulls.begin(MODEL)
+            pulls.stop("toy")
+        pulls.begin(MODEL)
+        pulls.begin(replace(MODEL, name="next"))
+        tasks.start_soon(pulls.run)
+        await settled(pulls)
+        assert [name for name, state in pulls.states().items() if "404" in state.error] == ["toy", "next"]
+        assert len(requests) == 2
+        tasks.cancel_scope.cancel()
+
+
 def of_a_mistake(_request: httpx2.Request) -> httpx2.Response:
     raise RuntimeError("what somebody said")
 
