@@ -144,3 +144,13 @@ async def test_in_a_house_full_of_voices_a_person_may_record_anew_however_the_na
             await store.put("Anna" + "a" * number, at(60), 5)
         assert (await store.put("anna", at(90), 5)).person == "anna"
         assert len(await store.list()) == MOST_VOICEPRINTS
+
+
+async def test_a_person_has_one_voiceprint_however_the_name_is_written(data: Path) -> None:
+    async with open_voiceprints(data) as store:
+        await store.put("Jörg", at(60), 5)
+        await store.put("JÖRG", at(120), 6)
+        assert [(one.person, one.sentences) for one in await store.list()] == [("JÖRG", 6)]
+        assert await store.forget("jörg")
+        assert not await store.forget("Jörg")
+        assert await store.list() == ()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sqlite3
 import time
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
@@ -56,13 +57,17 @@ class VoiceprintStore:
         """
         if not PERSON.fullmatch(person):
             raise RequestError(f"{person!r} cannot be the name of a person", code="invalid_person", param="person")
-        people = {one.person.casefold() for one in await self.list()}
-        if len(people) >= MOST_VOICEPRINTS and person.casefold() not in people:
-            raise RequestError(f"this house knows {MOST_VOICEPRINTS} voices", code="too_many", hint="delete one first")
         profile = StoredVoiceprint(person, sentences, time.time())
-        content = np.asarray(voiceprint, "<f4").tobytes()
-        row = (person, content, sentences, profile.recorded)
-        await self._database.change("INSERT OR REPLACE INTO voices VALUES (?, ?, ?, ?)", *row)
+        row = (person, np.asarray(voiceprint, "<f4").tobytes(), sentences, profile.recorded)
+
+        def replace(connection: sqlite3.Connection) -> None:
+            _delete(connection, person)
+            if connection.execute("SELECT count(*) FROM voices").fetchone()[0] >= MOST_VOICEPRINTS:
+                hint = "delete one first"
+                raise RequestError(f"this house knows {MOST_VOICEPRINTS} voices", code="too_many", hint=hint)
+            connection.execute("INSERT INTO voices VALUES (?, ?, ?, ?)", row)
+
+        await self._database.write(replace)
         return profile
 
     async def list(self) -> tuple[StoredVoiceprint, ...]:
@@ -77,10 +82,17 @@ class VoiceprintStore:
 
     async def forget(self, person: str) -> bool:
         """Delete the voice of `person`, down to the bytes on the disk; False when there was none."""
-        there = await self._database.change("DELETE FROM voices WHERE person = ?", person) == 1
+        there = await self._database.write(lambda connection: _delete(connection, person))
         if there:
             await self._database.scrub()
         return there
+
+
+def _delete(connection: sqlite3.Connection, person: str) -> bool:
+    """Delete the voice of a person however the name is written: SQLite's NOCASE knows the letters of ASCII alone."""
+    people = [one for (one,) in connection.execute("SELECT person FROM voices") if one.casefold() == person.casefold()]
+    connection.executemany("DELETE FROM voices WHERE person = ?", [(one,) for one in people])
+    return bool(people)
 
 
 @asynccontextmanager
