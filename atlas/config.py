@@ -695,6 +695,9 @@ def _typed(value: Any, hint: Any, key: str, where: str) -> Any:
     return value
 
 
+_SWITCHES = {"true": True, "false": False, "1": True, "0": False}  # in the environment
+
+
 def _parsed(text: str, hint: Any, variable: str) -> Any:
     """Read a variable of the environment as the field's type."""
     if hint in (int, float):
@@ -702,6 +705,11 @@ def _parsed(text: str, hint: Any, variable: str) -> Any:
             return hint(text)
         except ValueError as trouble:
             raise ConfigError(f"{variable} must be a number, not {text!r}", hint=f"mend {variable}") from trouble
+    if hint is bool:
+        if text.strip().lower() not in _SWITCHES:
+            wanted = " or ".join(_SWITCHES)
+            raise ConfigError(f"{variable} must be {wanted}, not {text!r}", hint=f"mend {variable}")
+        return _SWITCHES[text.strip().lower()]
     if typing.get_origin(hint) is tuple:
         return tuple(part.strip() for part in text.split(",") if part.strip())
     return _typed(text, hint, variable, "environment")

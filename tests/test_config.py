@@ -175,11 +175,20 @@ def test_a_mistake_names_the_file_and_the_key(data: Path, text: str, complaint: 
 
 @pytest.mark.parametrize(
     ("variable", "text"),
-    [("ATLAS_GATEWAY_PORT", "eighty"), ("ATLAS_TOOLS_CALL_SECONDS", "soon"), ("ATLAS_GATEWAY_PORT", "-1")],
+    [
+        *(("ATLAS_GATEWAY_PORT", "eighty"), ("ATLAS_TOOLS_CALL_SECONDS", "soon"), ("ATLAS_GATEWAY_PORT", "-1")),
+        *(("ATLAS_GATEWAY_MDNS", "maybe"), ("ATLAS_GATEWAY_MDNS", "")),
+    ],
 )
 def test_a_mistake_in_the_environment_names_the_variable(data: Path, variable: str, text: str) -> None:
     with pytest.raises(ConfigError, match=variable):
         load({variable: text}, write(data, ""))
+
+
+@pytest.mark.parametrize(("text", "is_on"), [("false", False), ("True", True), ("0", False), ("1", True)])
+def test_the_environment_turns_things_on_and_off(data: Path, text: str, is_on: bool) -> None:
+    config = load({"ATLAS_GATEWAY_MDNS": text, "ATLAS_VOICES_ENABLED": text}, write(data, ""))
+    assert (config.gateway.mdns, config.voices.enabled) == (is_on, is_on)
 
 
 def test_lists_in_the_environment_are_separated_by_commas(data: Path) -> None:
