@@ -442,13 +442,28 @@ async def test_who_asks_whether_doors_are_open_hears_of_those_that_can_tell(data
         )
 
 
-async def test_a_house_file_that_is_none_stops_the_start_with_a_sentence(data: Path) -> None:
+@pytest.mark.parametrize(
+    ("device", "sentence"),
+    [
+        ({"kind": "teapot"}, r"devices\.0\.kind"),
+        (
+            {"kind": "light", "can": ["on", "brightnes"]},
+            r"'X' is a light, and its 'can' is of on, brightness, colour, kelvin; not 'brightnes'",
+        ),
+        ({"kind": "sensor", "can": ["on"]}, r"'X' is a sensor, and its 'can' is of nothing; not 'on'"),
+        ({"kind": "light", "state": {"is_on": True}}, r"its 'state' is of on, brightness, .*; not 'is_on'"),
+    ],
+)
+async def test_a_house_file_that_is_none_stops_the_start_with_a_sentence(
+    data: Path, device: dict[str, Any], sentence: str
+) -> None:
     (data / "agents.toml").write_text("")
-    (data / "house.json").write_text('{"devices": [{"name": "X", "kind": "teapot"}]}')
+    (data / "house.json").write_text(json.dumps({"devices": [{"name": "X"} | device]}))
     (data / "tools.toml").write_text(f"[home.scripted]\nfile = '{data}/house.json'\n")
     gate = opened_gate(ServerSettings(data, data / "agents.toml", POLICY, tools=data / "tools.toml"), toolbox=TOOLBOX)
-    with pytest.raises(BootFailed, match=r"devices\.0\.kind"), gate:
+    with pytest.raises(BootFailed, match=sentence) as failed, gate:
         pass
+    assert str(data / "house.json") in str(failed.value)
 
 
 # ── people, and later ──────────────────────────────────────────────────────────────────────────────

@@ -31,7 +31,8 @@ def lamp(name: str, room: str, *, on: bool = False) -> dict[str, Any]:
 
 def thing(name: str, kind: str, room: str, state: Mapping[str, Any], shape: str = "") -> dict[str, Any]:
     can = [one for one in state if one not in ("measured", "activity", "battery")]
-    return {"name": name, "kind": kind, "shape": shape, "room": room, "can": can, "state": dict(state)}
+    states = {one: value for one, value in state.items() if one not in ("next", "previous", "query")}
+    return {"name": name, "kind": kind, "shape": shape, "room": room, "can": can, "state": states}
 
 
 HEATED = {"on": True, "temperature": 20, "measured": 19, "mode": "heat"}

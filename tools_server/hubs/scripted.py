@@ -7,7 +7,7 @@ room, aliases, what they "can" ("on", "brightness", …), and their "state" as `
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -18,6 +18,26 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_valida
 from tools_server.hubs.devices import Device, Floor, FloorPlan, Kind, Room, State
 from tools_server.hubs.home_words import COLOURS
 
+CAN: Mapping[Kind, tuple[str, ...]] = {  # what there is to be done with each kind
+    "light": ("on", "brightness", "colour", "kelvin"),
+    "switch": ("on",),
+    "climate": ("on", "temperature", "mode"),
+    "cover": ("open", "position"),
+    "lock": ("locked",),
+    "media": ("on", "playing", "volume", "muted", "next", "previous", "query"),
+    "fan": ("on", "speed", "mode"),
+    "sensor": (),
+    "scene": ("scene",),
+    "vacuum": ("clean", "clean_room", "dock"),
+    "mower": ("mow", "dock"),
+    "valve": ("open", "position"),
+    "person": (),
+}
+STATES = (  # as `devices.State` has them
+    *("on", "brightness", "colour", "kelvin", "temperature", "measured", "mode", "preset", "position", "open"),
+    *("heading", "locked", "playing", "volume", "muted", "title", "speed", "activity", "battery", "place"),
+    *("value", "unit"),
+)
 UNHEARD = ("next", "previous", "scene", "media_class", "room")  # that leave no trace in a device's state
 
 
@@ -57,6 +77,16 @@ class _Device(BaseModel):
     options: dict[str, list[str]] = Field(default_factory=dict)
     fahrenheit: bool = False
 
+    @model_validator(mode="after")
+    def _known(self) -> _Device:
+        for key, words, known in (("can", self.can, CAN[self.kind]), ("state", self.state, STATES)):
+            if unknown := set(words) - set(known):
+                possible = ", ".join(known) or "nothing"
+                raise ValueError(
+                    f"{self.name!r} is a {self.kind}, and its {key!r} is of {possible}; not {min(unknown)!r}"
+                )
+        return self
+
 
 class ScriptedHouse(BaseModel):
     """A house as its file has it."""
@@ -75,7 +105,9 @@ def read_house(file: Path) -> ScriptedHouse:
         raise ValueError(f"{file} cannot be read: {missing.strerror}") from missing
     except ValidationError as wrong:
         first = wrong.errors()[0]
-        raise ValueError(f"{file}: {'.'.join(map(str, first['loc']))}: {first['msg']}") from wrong
+        raise ValueError(
+            f"{file}: {'.'.join(map(str, first['loc']))}: {first['msg'].removeprefix('Value error, ')}"
+        ) from wrong
     except ValueError as wrong:
         raise ValueError(f"{file} is not JSON: {wrong}") from wrong
 
