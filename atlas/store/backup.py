@@ -23,7 +23,7 @@ import sqlite3
 import tarfile
 import tempfile
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from contextlib import closing, contextmanager, suppress
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
@@ -260,16 +260,18 @@ def restore(config: Config, file: Path, passphrase: str = "") -> Backup:
     try:
         backup = read(file, staging, passphrase)
         names = {entry.name for entry in _folder(staging, DATA).iterdir()}
-        for path in (config.data / name for name in sorted(names)):
-            if _stays(config, path) and path != config.secrets and path.exists():
+        unfinished = config.data / UNFINISHED
+        brought = set(unfinished.read_text(encoding="utf-8").splitlines()) if unfinished.exists() else set()
+        staying = {name for name in names if _stays(config, config.data / name)} - {config.secrets.name}
+        for path in (config.data / name for name in sorted(staying - brought)):
+            if path.exists():
                 hint = f"move {path} away first, if that is what you want"
                 raise StoreError(f"{file} holds {path.name!r}, and what lies there is not put aside", hint=hint)
         loose = [] if backup.secrets == "plain" or "secrets" in names else contents_of(config).loose
-        unfinished = config.data / UNFINISHED
-        write_whole(unfinished, file.name.encode())
+        write_whole(unfinished, "\n".join(sorted(brought | staying)).encode())
         prefix = f"{ASIDE}{time.strftime('%Y-%m-%dT%H-%M-%SZ', time.gmtime())}-"
         aside = Path(tempfile.mkdtemp(prefix=prefix, dir=config.data))  # also where one was cut off this very second
-        _put_aside(config, aside, replaces_secrets="secrets" in names)
+        _put_aside(config, aside, staying, replaces_secrets="secrets" in names)
         for name in sorted(names):
             (staging / DATA / name).rename(config.data / name)
         _bring_back(config, aside, loose)
@@ -554,10 +556,13 @@ def _folder(staging: Path, name: str) -> Path:
     return folder
 
 
-def _put_aside(config: Config, aside: Path, *, replaces_secrets: bool) -> None:
-    """Move what is there into an empty folder. Secrets stay when the backup has none, but for the record's end."""
+def _put_aside(config: Config, aside: Path, brought: Collection[str], *, replaces_secrets: bool) -> None:
+    """Move what is there into an empty folder, and what else a restore that was cut off has `brought`.
+
+    Secrets stay when the backup has none, but for the record's end.
+    """
     for path in config.data.iterdir():
-        if not _stays(config, path):
+        if path.name in brought or not _stays(config, path):
             path.rename(aside / path.name)
     if replaces_secrets and config.secrets.exists():
         config.secrets.rename(aside / "secrets")

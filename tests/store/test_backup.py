@@ -347,6 +347,38 @@ def test_a_backup_with_models_is_refused_where_there_are_some_before_anything_ch
     assert not backup.is_unfinished(lived_in.data)
 
 
+def test_a_restore_that_was_cut_off_behind_its_models_is_ended_by_the_next_and_others_models_stay(
+    lived_in: Config, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    giver = dataclasses.replace(lived_in, models=dataclasses.replace(lived_in.models, folder=tmp_path / "another disk"))
+    (giver.data / "models").mkdir()
+    (giver.data / "models" / "small.gguf").write_text("theirs")
+    with_models = backup.create(giver, tmp_path / "disk", "plain")
+    (giver.data / "models" / "small.gguf").unlink()
+    (giver.data / "models").rmdir()
+    without = backup.create(giver, tmp_path / "other disk")
+    rename = Path.rename
+
+    def power_cut(path: Path, target: Path) -> Path:
+        if target.name == "tools" and target.parent.name == "other":
+            raise KeyboardInterrupt
+        return rename(path, target)
+
+    other = elsewhere(lived_in, tmp_path)
+    other = dataclasses.replace(other, models=dataclasses.replace(other.models, folder=other.data / "models"))
+    for file in (with_models, without, with_models):
+        with monkeypatch.context() as patch, pytest.raises(KeyboardInterrupt):
+            patch.setattr(Path, "rename", power_cut)
+            backup.restore(other, file)
+    assert (other.data / "models" / "small.gguf").read_text() == "theirs"
+    backup.restore(other, with_models)
+    assert not backup.is_unfinished(other.data)
+    assert {name: files_of(other.data)[name] for name in OTHER_FILES} == OTHER_FILES
+    assert (other.data / "models" / "small.gguf").read_text() == "theirs"
+    with pytest.raises(StoreError, match="'models', and what lies there is not put aside"):
+        backup.restore(other, with_models)
+
+
 @pytest.mark.parametrize("place", ["restore.unfinished", "atlas.db", "taught.json", "tools"])
 def test_a_restore_that_was_cut_off_is_known_and_no_house_starts_on_it_and_the_next_one_ends_it(
     lived_in: Config, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, place: str
