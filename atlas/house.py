@@ -33,6 +33,7 @@ from atlas.own_voice import OwnVoices
 from atlas.own_words import speaking
 from atlas.pressed_calls import PressedCalls
 from atlas.push_notices import PushNotices
+from atlas.recent_log import RecentLog
 from atlas.router import Routing
 from atlas.speaker_identification import SpeakerIdentification
 from atlas.speech.message_sounds import MessageSounds
@@ -168,6 +169,7 @@ class House:
         self.load = load
         self.teaching = teaching
         self.settings: HouseSettings | None = None  # set by whoever runs the processes that go by them
+        self.recent_log: RecentLog | None = None  # set by whoever writes the log
         self.changes = changes or Changes([])
         self.sounds = sounds
         self.speaker_identification = speaker_identification

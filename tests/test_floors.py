@@ -28,6 +28,7 @@ FLOORS = {
     "atlas.shipped": 0,
     "atlas.heap": 0,
     "atlas.own_command": 0,
+    "atlas.recent_log": 0,
     "atlas.llm": 1,
     "atlas.speech": 1,
     "atlas.mcp": 1,

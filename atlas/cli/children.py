@@ -31,6 +31,9 @@ LAST_WORDS_SECONDS = 0.5  # for reading what a dead child left in its pipes, whi
 LINE_CHARACTERS = 2_000  # longer lines of a log are cut
 REMEMBERED_LINES = 8  # the last words of a child that cannot start
 TIME = re.compile(r"^\d{4}-\d\d-\d\d[ T]\d\d:\d\d:\d\d[.,]\d+ ")  # at the start of a child's line; our log has its own
+# How a child's line begins that is more than news: its log's own level, or a failure that nobody has caught.
+WARNING = re.compile(r"^(?:WARNING|W) ")
+ERROR = re.compile(r"^(?:(?:ERROR|CRITICAL|[EC]) |Traceback \(|Fatal Python error)")
 log = logging.getLogger("atlas")
 
 
@@ -167,7 +170,8 @@ class Child:
         text = TIME.sub("", line.decode("utf-8", "replace").rstrip())[:LINE_CHARACTERS]
         if text:
             self._last_lines.append(text)
-            log.info("%s | %s", self.program.name, text)
+            extra = {"part": self.program.name}
+            log.log(_severity(text), "%s | %s", self.program.name, text, extra=extra)
 
 
 @asynccontextmanager
@@ -186,6 +190,12 @@ def wait_before_restart(deaths: int) -> float:
     """Return the seconds to wait after the n-th death in a row: doubling from the first to the longest."""
     doublings = min(deaths - 1, 16)  # far beyond the longest wait, and short of an overflow
     return min(LONGEST_WAIT_SECONDS, FIRST_WAIT_SECONDS * 2.0**doublings)
+
+
+def _severity(line: str) -> int:
+    if ERROR.match(line):
+        return logging.ERROR
+    return logging.WARNING if WARNING.match(line) else logging.INFO
 
 
 async def _unwell(client: httpx2.AsyncClient) -> str:

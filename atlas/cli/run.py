@@ -45,6 +45,7 @@ from atlas.gateway import app
 from atlas.gateway.https import SecureListener
 from atlas.models.gguf import model_in
 from atlas.opening import open_house
+from atlas.recent_log import RecentLog
 from atlas.store.backup import is_unfinished
 from atlas.store.devices import open_devices
 from atlas.store.settings_file import HouseSettings, take_back_unproven, with_settings_at_once
@@ -75,7 +76,7 @@ def main(arguments: Sequence[str]) -> int:
         become(config, given.only)
     began = time.monotonic()
     heap.share()
-    write_logs()
+    recent_log = write_logs()
     # Threads of a model wait for each other after every layer. Left to itself OpenMP spins, and when others want the
     # cores too (the ears, the voice), each spins while the one it waits for cannot run: 0.9 tokens a second, not 35.
     os.environ.setdefault("OMP_WAIT_POLICY", "passive")
@@ -93,7 +94,7 @@ def main(arguments: Sequence[str]) -> int:
         secure = secure_listener(config)
         if secure:
             stack.enter_context(secure.listener)
-        anyio.run(run, config, listener, began, frozenset(given.without), secure)
+        anyio.run(run, config, listener, began, frozenset(given.without), secure, recent_log)
     return 0
 
 
@@ -121,6 +122,7 @@ async def run(
     began: float,
     elsewhere: frozenset[str] = frozenset(),
     secure: SecureListener | None = None,
+    recent_log: RecentLog | None = None,
 ) -> None:
     """Open everything but the parts that run elsewhere, answer until SIGINT or SIGTERM, close in reverse."""
     print(f"Atlas {__version__} is warming up; its data is in {config.data}", flush=True)
@@ -138,6 +140,7 @@ async def run(
             house.settings = HouseSettings(
                 config, lambda file: load_config(os.environ, file), Parts(config, tasks, children, elsewhere).go_by
             )
+            house.recent_log = recent_log
             for child in children.values():
                 await child.ready()
             await house.warm()
@@ -316,7 +319,10 @@ def say_ready(
     print("\n".join(lines), flush=True)
 
 
-def write_logs() -> None:
-    """Send the log of the house to stderr; libraries speak up only when something is wrong."""
+def write_logs() -> RecentLog:
+    """Send the log to stderr, and return its latest lines; libraries speak up only when something is wrong."""
     logs.to_stderr(logging.WARNING, "%(asctime)s %(levelname).1s %(message)s")
     log.setLevel(logging.INFO)
+    recent = RecentLog()
+    logging.getLogger().addHandler(recent)
+    return recent

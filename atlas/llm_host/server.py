@@ -74,7 +74,7 @@ def main() -> None:
     parser.add_argument("--embedder", type=Path, help="the GGUF file of a sentence encoder, called by its folder")
     parser.add_argument("--kept", type=Path, metavar="FOLDER", help="where conversations go on from after a restart")
     given = parser.parse_args()
-    logs.to_stderr(logging.INFO, "%(asctime)s %(name)s %(message)s")
+    logs.to_stderr(logging.INFO, "%(asctime)s %(levelname)s %(name)s %(message)s")
     logging.getLogger("uvicorn").setLevel(logging.WARNING)
     logging.getLogger("uvicorn.error").addFilter(_is_no_stop)
     options = HostOptions(

@@ -545,6 +545,26 @@ export interface LoadReply {
   samples: LoadItem[];
 }
 
+/** One line, in English whatever the house speaks. */
+export interface LogLineItem {
+  /** What `after` is for those that follow */
+  number: number;
+  /** Seconds since 1970 */
+  at: number;
+  /** Which process wrote it: house, tools, egress, satellite, llm-NAME */
+  part: string;
+  level: "info" | "warning" | "error";
+  /** More than one line where a failure is told with its place */
+  text: string;
+}
+
+/** The latest lines, the newest last: those that are in memory, of this start of the house. */
+export interface LogReply {
+  /** When the house began to write; another one, and numbers began anew */
+  began: number;
+  lines: LogLineItem[];
+}
+
 /** The caller as the house knows them, and what a page needs to begin. */
 export interface MeReply {
   person: string;

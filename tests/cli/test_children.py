@@ -211,6 +211,24 @@ async def test_a_childs_lines_come_out_under_its_name(
     assert max(map(len, caplog.messages)) < 2_100
 
 
+async def test_a_childs_line_is_as_grave_in_the_log_of_the_house_as_in_its_own(
+    data: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level(logging.INFO, "atlas")
+    lines = (
+        "WARNING tools a\n",
+        "E Enough said\n",
+        "ERROR egress b\n",
+        "Traceback (most recent call last):\n",
+        "Well\n",
+    )
+    command = (sys.executable, "-S", "-c", f"print({''.join(lines)!r}, flush=True); import time; time.sleep(600)")
+    async with supervised(Program("child", command, None)):
+        await until(lambda: "child | Well" in caplog.messages)
+    levels = {record.getMessage(): record.levelname for record in caplog.records if hasattr(record, "part")}
+    assert list(levels.values()) == ["WARNING", "ERROR", "ERROR", "ERROR", "INFO"]
+
+
 PARENT = """
 import sys, anyio
 from pathlib import Path

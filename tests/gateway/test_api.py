@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import time
 from dataclasses import replace
 
@@ -11,6 +12,7 @@ from atlas.conversation import Actor, Turn, fresh_id
 from atlas.egress import EgressRecord, Tunnel
 from atlas.gateway.api.turns import nearest_rank
 from atlas.models import machine_load
+from atlas.recent_log import RecentLog
 from tests.gateway.api_house import api_house
 
 LONG_NOTE = "# Boiler\n\n" + "\n".join(f"- line {number} of *many*" for number in range(300))  # over 1,900 characters
@@ -543,3 +545,20 @@ async def test_an_owner_sees_the_load_of_the_machine_since_a_moment_and_nobody_e
         assert sample["tokens_per_second"] == {"embedded": 12.5}
         assert (await http.get("/api/load", params={"since": sample["at"]})).json()["samples"] == []
         assert (await other.get("/api/load")).status_code == 403
+
+
+async def test_an_owner_reads_the_lines_of_the_log_after_a_line_and_nobody_else_does(config, data):
+    async with api_house(config, data) as world, world.http("owner") as http, world.http("adult") as other:
+        assert (await http.get("/api/log")).json() == {"began": 0.0, "lines": []}
+        world.house.recent_log = recent = RecentLog()
+        for words in ("one", "two"):
+            recent.handle(logging.makeLogRecord({"msg": words, "levelno": logging.WARNING, "part": "tools"}))
+        reply = (await http.get("/api/log")).json()
+        assert reply["began"] == recent.began
+        assert [(line["part"], line["level"], line["text"]) for line in reply["lines"]] == [
+            ("tools", "warning", "one"),
+            ("tools", "warning", "two"),
+        ]
+        later = (await http.get("/api/log", params={"after": reply["lines"][0]["number"]})).json()["lines"]
+        assert [line["text"] for line in later] == ["two"]
+        assert (await other.get("/api/log")).status_code == 403

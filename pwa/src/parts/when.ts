@@ -23,6 +23,13 @@ export function momentOf(seconds: number): string {
   return `${format({ weekday: "short", day: "numeric", month: "short" }).format(at)}, ${time}`;
 }
 
+/** "14:05:09", "4 Dec, 14:05:09": for what follows closely on something else. */
+export function secondOf(seconds: number): string {
+  const at = new Date(seconds * 1000);
+  const day = midnight(at) === midnight(new Date()) ? "" : `${format({ day: "numeric", month: "short" }).format(at)}, `;
+  return day + format({ hour: "numeric", minute: "2-digit", second: "2-digit" }).format(at);
+}
+
 export const timeOf = (at: Date) => format({ hour: "numeric", minute: "2-digit" }).format(at);
 export const dayOf = (at: Date) => format({ weekday: "long", day: "numeric", month: "long" }).format(at);
 export const monthOf = (at: Date) => format({ month: "long", year: "numeric" }).format(at);

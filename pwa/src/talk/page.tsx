@@ -7,6 +7,7 @@ import { say as sayToHouse, story, talk } from "../house/house.ts";
 import { me } from "../house/me.ts";
 import { prefer, preferences } from "../house/preferences.ts";
 import { AgentSwitch, agentName } from "../parts/agent-switch.tsx";
+import { useFollow } from "../parts/follow.ts";
 import { Icon } from "../parts/icon.tsx";
 import { hrefOf } from "../route.ts";
 import { words } from "../strings/index.ts";
@@ -37,27 +38,7 @@ export function TalkPage() {
 function Log() {
   const list = useRef<HTMLDivElement>(null);
   const entries = story.entries.value;
-  useEffect(() => {
-    const log = list.current;
-    if (!log) return;
-    let atEnd = true; // who reads further up is left there
-    const scrolled = () => {
-      atEnd = log.scrollHeight - log.scrollTop - log.clientHeight < 80;
-    };
-    const follow = () => {
-      if (atEnd) log.scrollTop = log.scrollHeight;
-    };
-    const grown = new MutationObserver(follow);
-    grown.observe(log, { childList: true, subtree: true, characterData: true });
-    const resized = new ResizeObserver(follow);
-    resized.observe(log);
-    log.addEventListener("scroll", scrolled, { passive: true });
-    follow();
-    return () => {
-      grown.disconnect();
-      resized.disconnect();
-    };
-  }, [entries.length === 0]);
+  useFollow(list, entries.length === 0);
   if (!entries.length) return <Welcome />;
   return (
     <div ref={list} class="log" role="log" aria-label={words.value.talk.conversation} aria-live="off" tabIndex={0}>

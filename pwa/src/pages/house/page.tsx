@@ -2,6 +2,7 @@
 
 import type { ComponentType } from "preact";
 import { useEffect, useRef } from "preact/hooks";
+import { later } from "../../parts/later.tsx";
 import { hrefOf, route } from "../../route.ts";
 import { words } from "../../strings/index.ts";
 import { Devices } from "./devices.tsx";
@@ -26,6 +27,7 @@ const TABS: Record<TabName, ComponentType> = {
   models: Models,
   settings: Settings,
   health: Health,
+  log: later(async () => (await import("./log.tsx")).Log),
 };
 
 export function House() {
