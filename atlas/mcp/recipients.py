@@ -73,6 +73,7 @@ class RecipientTools:
         """
         person, room = (_name(call.arguments.get(key)) for key in ("person", "room"))
         if room and not person:
+            room = room.removeprefix("the ")  # as models write it
             rooms = {one.casefold(): one for one in await self.rooms()}
             room = room if room in rooms else await self._other_name(room, rooms, actor, turn_id)
             if room not in rooms:

@@ -66,7 +66,12 @@ async def test_a_message_is_left_for_a_room_in_which_something_plays_it_and_for_
         assert (await leave(tools, room="kitchen")).text == nowhere
         await devices.create("kitchen pi", "satellite", room="kitchen")
         await devices.create("living room pi", "satellite", room="living room")
-        for fit, room in (("kitchen", "kitchen"), (" Kitchen", "kitchen"), ("Sitting Room", "living room"), ("", "")):
+        for fit, room in (
+            ("kitchen", "kitchen"),
+            (" the Kitchen", "kitchen"),
+            ("Sitting Room", "living room"),
+            ("", ""),
+        ):
             assert (await leave(tools, room=fit)).text == f"For {room}."
         for unfit in ("ballroom", "cellar"):
             refused = await leave(tools, room=unfit)

@@ -34,7 +34,8 @@ MOST_OF_ONE = 20  # that somebody has left and that nobody has heard yet
 MOST_OF_CHILDREN = 10  # of each child
 HEARD_DAYS = 7  # that one which was heard stays, to be heard again
 DAY = 86_400
-LATE_SECONDS = 60  # from here on it is said how long ago it was left
+LATE_SECONDS = 60  # from here on it is said how long ago it was left …
+WRONG_SECONDS = 1000 * DAY  # … up to here: longer ago is a clock that was wrong
 MIGRATIONS = {
     "messages": """
         CREATE TABLE messages (
@@ -243,7 +244,9 @@ def _sweep(call: Call) -> None:
 def _from(row: Mapping[str, Any], now: float) -> str:
     """Return what is said before the sound of a message."""
     late = now - row["at"]
-    ago = length(late // 60 * 60 if late < 3600 else late // 3600 * 3600) if late >= LATE_SECONDS else ""
+    ago = (
+        length(late // 60 * 60 if late < 3600 else late // 3600 * 3600) if LATE_SECONDS <= late < WRONG_SECONDS else ""
+    )
     if row["sender"] and ago:
         return _("A message from {person}, {length} ago:").format(person=row["sender"], length=ago)
     if row["sender"]:
