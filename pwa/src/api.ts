@@ -48,6 +48,8 @@ export interface AlarmItem {
   /** Seconds since 1970 */
   at: number;
   due_at: number | null;
+  /** When it last rang to its end and nobody stopped it */
+  missed_at: number | null;
   state: string;
   /** In words */
   when: string;
@@ -582,6 +584,11 @@ export interface MeReply {
 export interface MemoryItem {
   name: string;
   free_bytes: number;
+}
+
+/** The announcements that nobody could hear, the latest first. */
+export interface MissedReply {
+  announcements: AnnouncementItem[];
 }
 
 /** What was written; it counts when Atlas is started again. */

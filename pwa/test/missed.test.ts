@@ -2,27 +2,40 @@
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import type { ReminderItem, TimerItem, VoiceMessage } from "../src/api.ts";
+import type { AlarmItem, AnnouncementItem, ReminderItem, TimerItem, VoiceMessage } from "../src/api.ts";
 import { missedOf, stillSeen, unseenOf } from "../src/talk/missed.ts";
 
 const message = (id: string, mine: boolean, heard_at: number | null) => ({ id, mine, heard_at }) as VoiceMessage;
 const reminder = (id: string, state: string) => ({ id, text: "bins", state }) as ReminderItem;
+const alarm = (id: string, missed_at: number | null, person = "") =>
+  ({ id, name: "gym", when: "7 AM", person, missed_at }) as AlarmItem;
 const timer = (id: string, state: string) => ({ id, name: "eggs", state }) as TimerItem;
 
 test("what others left and nobody heard, what nobody answered, and what has ended waits", () => {
-  const missed = missedOf(
-    [message("new", false, null), message("own", true, null), message("old", false, 5)],
-    [reminder("bins", "unanswered"), reminder("later", "waiting"), reminder("now", "told")],
-    [timer("eggs", "ended"), timer("tea", "running"), timer("rest", "paused")],
-  );
+  const missed = missedOf({
+    messages: [message("new", false, null), message("own", true, null), message("old", false, 5)],
+    reminders: [reminder("bins", "unanswered"), reminder("later", "waiting"), reminder("now", "told")],
+    timers: [timer("eggs", "ended"), timer("tea", "running"), timer("rest", "paused")],
+    announcements: [{ id: "dinner", text: "Dinner" } as AnnouncementItem],
+  });
   assert.deepEqual(
     missed.map(({ id }) => id),
-    ["new", "bins", "eggs"],
+    ["new", "bins", "eggs", "dinner"],
   );
 });
 
+test("an alarm that nobody stopped is told to whose it is, each time that it was missed", () => {
+  const alarms = [alarm("a", 5), alarm("b", null), alarm("c", 6, "Mia"), alarm("d", 7, "Tom")];
+  const missed = missedOf({ alarms }, "mia");
+  assert.deepEqual(
+    missed.map(({ id }) => id),
+    ["a 5", "c 6"],
+  );
+  assert.equal(unseenOf(missedOf({ alarms: [alarm("a", 9)] }), ["a 5"]).length, 1);
+});
+
 test("what was seen is told no more, until it has been away and waits anew", () => {
-  const missed = missedOf([], [reminder("bins", "unanswered")], []);
+  const missed = missedOf({ reminders: [reminder("bins", "unanswered")] });
   assert.deepEqual(unseenOf(missed, ["bins"]), []);
   assert.deepEqual(stillSeen(missed, ["bins", "gone"]), ["bins"]);
   assert.deepEqual(stillSeen([], ["bins"]), []);

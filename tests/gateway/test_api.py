@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import sqlite3
 import time
 from dataclasses import replace
 
@@ -562,3 +563,17 @@ async def test_an_owner_reads_the_lines_of_the_log_after_a_line_and_nobody_else_
         later = (await http.get("/api/log", params={"after": reply["lines"][0]["number"]})).json()["lines"]
         assert [line["text"] for line in later] == ["two"]
         assert (await other.get("/api/log")).status_code == 403
+
+
+async def test_who_lives_here_sees_which_announcement_nobody_heard_and_which_alarm_nobody_stopped(config, data):
+    async with api_house(config, data) as world, world.http("child") as child, world.http("guest") as guest:
+        async with world.http("adult") as adult:
+            assert (await adult.post("/api/announcements", json={"text": "Dinner"})).status_code == 201
+            await adult.post("/api/alarms", json={"when": "at seven"})
+            assert (await adult.get("/api/alarms")).json()["alarms"][0]["missed_at"] is None
+        assert (await child.get("/api/announcements/missed")).json() == {"announcements": []}
+        with sqlite3.connect(data / "tools.db") as tools:
+            tools.execute("UPDATE broadcast SET at = at - 3601")
+        [missed] = (await child.get("/api/announcements/missed")).json()["announcements"]
+        assert (missed["text"], missed["room"]) == ("Dinner", "")
+        assert (await guest.get("/api/announcements/missed")).status_code == 403

@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import json
+import sqlite3
+import time
 import urllib.request
 from collections.abc import Iterator
+from contextlib import closing
 
 import pytest
 from playwright.sync_api import Page, expect
@@ -27,12 +30,17 @@ def own_house(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Running]:
         yield running
 
 
+def post(house: Running, path: str, body: dict[str, str]) -> None:
+    """Have something done, as the owner."""
+    headers = {"Authorization": f"Bearer {house.token}", "Content-Type": "application/json"}
+    request = urllib.request.Request(f"{house.url}{path}", json.dumps(body).encode(), headers)
+    with urllib.request.urlopen(request) as reply:
+        assert reply.status == 201
+
+
 def leave(house: Running, person: str, text: str) -> None:
     """Leave a message for a person, as the owner."""
-    headers = {"Authorization": f"Bearer {house.token}", "Content-Type": "application/json"}
-    body = json.dumps({"text": text, "person": person}).encode()
-    with urllib.request.urlopen(urllib.request.Request(f"{house.url}/api/voice-messages", body, headers)) as reply:
-        assert reply.status == 201
+    post(house, "/api/voice-messages", {"text": text, "person": person})
 
 
 def token_of(house: Running, name: str, person: str) -> str:
@@ -85,3 +93,29 @@ def test_a_message_that_is_read_waits_no_more_and_leads_to_where_it_is(own_house
         with page.expect_response("**/api/voice-messages"):
             page.get_by_role("link", name="Talk", exact=True).click()
         expect(away(page, "While you were out")).to_have_count(0)
+
+
+@pytest.mark.parametrize("locale", WORDS)
+def test_an_alarm_that_nobody_stopped_and_words_that_nobody_heard_are_told(own_house: Running, locale: str) -> None:
+    title, *_, seen = WORDS[locale]
+    post(own_house, "/api/announcements", {"text": f"dinner in {locale}"})
+    post(own_house, "/api/alarms", {"when": "tomorrow at six", "name": f"gym {locale[:2]}"})
+    with closing(sqlite3.connect(own_house.data / "tools" / "tools.db")) as tools, tools:  # as if hours had gone by
+        tools.execute("UPDATE broadcast SET at = at - 3601")
+        tools.execute(
+            "UPDATE alarms SET missed_at = ?, due_at = NULL WHERE name = ?", (time.time(), f"gym {locale[:2]}")
+        )
+    token = token_of(own_house, f"Uma {locale} phone", f"Uma {locale[:2]}")
+    with opened(own_house, token=token, locale=locale, viewport={"width": 320, "height": 640}) as page:
+        connected(page)
+        card = away(page, title)
+        expect(card).to_contain_text(f"dinner in {locale}", timeout=ANSWER_MS)
+        expect(card.get_by_role("link", name=f"gym {locale[:2]}", exact=False)).to_be_visible()
+        page.evaluate(AXE.read_text(encoding="utf-8"))
+        assert not (wrong := violations(page)), wrong
+        assert page.evaluate("document.documentElement.scrollWidth") <= 320
+        card.get_by_role("button", name=seen).click()
+        with page.expect_response("**/api/announcements/missed"):
+            page.reload()
+        connected(page)
+        expect(card).to_have_count(0)

@@ -140,6 +140,7 @@ async def test_after_ten_minutes_it_gives_up_and_the_list_says_so(world: Any) ->
         world.pass_seconds(30)
     assert rings == 21
     assert await world.said("alarms.list") == "There is 1 alarm: 7 AM, which nobody stopped at 7:10 AM."
+    assert (await world.ok("alarms.list")).data["alarms"][0]["missed_at"] == world.clock[0] - 30
 
 
 @pytest.mark.parametrize("tool", ["alarms.stop", "alarms.snooze"])

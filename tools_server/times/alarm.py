@@ -175,5 +175,5 @@ def _saying(alarm: Alarm, now: float, zone: tzinfo | None) -> dict[str, Any]:
 def shown(alarm: Alarm, now: float, zone: tzinfo | None) -> dict[str, Any]:
     """Return an alarm as data."""
     state = "off" if alarm.off else "ringing" if alarm.ringing_since is not None else "on"
-    fields = {key: getattr(alarm, key) for key in ("id", "name", "person", "room", "rule", "at", "due_at")}
+    fields = {key: getattr(alarm, key) for key in ("id", "name", "person", "room", "rule", "at", "due_at", "missed_at")}
     return {**fields, "state": state, "when": when_words(alarm, now, zone)}

@@ -44,7 +44,7 @@ from tools_server.values.language import text as _
 from tools_server.values.shapes import COMING, DUE, IDS
 
 ALARM = {"id": str, "name": str, "person": str, "room": str, "rule": str, "at": float, "due_at": float | None}
-ALARM |= {"state": str, "when": str}
+ALARM |= {"missed_at": float | None, "state": str, "when": str}
 ALARMS = {"alarms": [ALARM]}
 ALARMS_OR_ONE = {"alarms?": [ALARM], "alarm?": ALARM}
 

@@ -1,5 +1,7 @@
 """Say something through every speaker of the house, or through those of one room. It waits an hour for one to say it.
 
+What no speaker has said by then stays for a week, for who wants to know what they have missed.
+
 Nothing is spoken here: the house asks `broadcast.due`, says it aloud, and then calls `broadcast.announced`.
 """
 
@@ -26,6 +28,8 @@ BROADCAST = {"id": str, "text": str, "room": str, "person": str, "at": float}
 MOST_WAITING = 50
 LATE_SECONDS = 60  # from here on it is said when it was meant for
 STALE_SECONDS = 3_600  # dinner is cold by then: who comes home later is not greeted with it
+MISSED_SECONDS = 7 * 86_400  # that they may read what nobody heard
+MOST_MISSED = 50  # of these, the latest
 MIGRATIONS = {
     "broadcast": """
         CREATE TABLE broadcast (
@@ -69,15 +73,17 @@ async def say(
     }
     sentence = _("I'm saying it, {room}.").format(room=called(place)) if place else _("I'm saying it everywhere.")
     with call.state.transaction():
-        for stale in call.state.rows("SELECT id FROM broadcast WHERE at <= ?", call.now() - STALE_SECONDS):
-            rows.drop(call, "broadcast", stale["id"])
+        for old in _forgotten(call):
+            rows.drop(call, "broadcast", old)
         rows.put(call, "broadcast", row)
         receipt = call.receipt(sentence, before=None, after=row)
     return Result(sentence, {"broadcast": row}, receipt)
 
 
-@house_look("broadcast.due", data={"due": [DUE | {"sender_device": str}], "now": float})
-async def due(call: Call) -> Result:
+@house_look("broadcast.due", data={"due": [DUE | {"sender_device": str}], "missed?": [BROADCAST], "now": float})
+async def due(
+    call: Call, missed: Annotated[bool, Field(description="Tell also what nobody could hear, the latest first")] = False
+) -> Result:
     """Tell the house what is waiting to be said, and where."""
     waiting = [
         {
@@ -87,7 +93,10 @@ async def due(call: Call) -> Result:
         }
         for row in _waiting(call)
     ]
-    return Result(_("To be said: {count}.").format(count=len(waiting)), {"due": waiting, "now": call.now()})
+    data: dict[str, Any] = {"due": waiting, "now": call.now()}
+    if missed:
+        data["missed"] = [{name: row[name] for name in BROADCAST} for row in _missed(call)[:MOST_MISSED]]
+    return Result(_("To be said: {count}.").format(count=len(waiting)), data)
 
 
 @tool("broadcast.announced", data=IDS, risk="change", agents=("house",), idempotent=True, limit_seconds=10)
@@ -106,6 +115,19 @@ async def undo(call: Call, stored_receipt: StoredReceipt) -> Result:
 def _waiting(call: Call) -> list[Mapping[str, Any]]:
     since = call.now() - STALE_SECONDS
     return [dict(row) for row in call.state.rows("SELECT * FROM broadcast WHERE at > ? ORDER BY at, id", since)]
+
+
+def _missed(call: Call) -> list[Mapping[str, Any]]:
+    now = call.now()
+    times = now - MISSED_SECONDS, now - STALE_SECONDS
+    unheard = call.state.rows("SELECT * FROM broadcast WHERE at > ? AND at <= ? ORDER BY at DESC, id", *times)
+    return [dict(row) for row in unheard]
+
+
+def _forgotten(call: Call) -> list[str]:
+    """Return the ids of those that nobody needs to know of any more."""
+    old = call.state.rows("SELECT id FROM broadcast WHERE at <= ?", call.now() - MISSED_SECONDS)
+    return [str(row["id"]) for row in old] + [str(row["id"]) for row in _missed(call)[MOST_MISSED:]]
 
 
 def _said(row: Mapping[str, Any], now: float) -> str:

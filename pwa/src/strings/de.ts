@@ -282,6 +282,8 @@ export const de: Words = {
     messages: (count) => (count === 1 ? "Eine Nachricht wartet auf dich." : `${count} Nachrichten warten auf dich.`),
     reminder: (text) => `Eine Erinnerung blieb ohne Antwort: ${text}`,
     timer: (name) => (name ? `Die Zeit ist um: ${name}` : "Die Zeit eines Timers ist um."),
+    alarm: (name) => `Niemand hat einen Wecker gestoppt: ${name}`,
+    announcement: (text) => `Niemand hat eine Durchsage gehört: ${text}`,
     dismiss: "Gesehen",
   },
   past: {

@@ -274,6 +274,8 @@ export const en = {
     messages: (count: number) => (count === 1 ? "A message waits for you." : `${count} messages wait for you.`),
     reminder: (text: string) => `Nobody answered a reminder: ${text}`,
     timer: (name: string) => (name ? `Time is up: ${name}` : "A timer's time is up."),
+    alarm: (name: string) => `Nobody stopped an alarm: ${name}`,
+    announcement: (text: string) => `Nobody heard an announcement: ${text}`,
     dismiss: "Seen",
   },
   past: {

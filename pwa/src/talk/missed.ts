@@ -1,19 +1,27 @@
 /** What the house stores that waits for somebody who was out. Pure. */
 
-import type { ReminderItem, TimerItem, VoiceMessage } from "../api.ts";
+import type { AlarmItem, AnnouncementItem, ReminderItem, TimerItem, VoiceMessage } from "../api.ts";
 
 export interface Missed {
   id: string;
-  kind: "message" | "reminder" | "timer";
+  kind: "message" | "reminder" | "timer" | "alarm" | "announcement";
   text: string; // empty for a message: it is read, and heard, on its own page
 }
 
-/** Return what waits: messages that nobody heard, reminders that nobody answered, timers whose time is up. */
+export interface WaitingThings {
+  messages?: readonly VoiceMessage[];
+  reminders?: readonly ReminderItem[];
+  timers?: readonly TimerItem[];
+  alarms?: readonly AlarmItem[];
+  announcements?: readonly AnnouncementItem[]; // those that nobody could hear
+}
+
+/** Return what waits for a person: messages and announcements that nobody heard, and what nobody answered or stopped. */
 export function missedOf(
-  messages: readonly VoiceMessage[],
-  reminders: readonly ReminderItem[],
-  timers: readonly TimerItem[],
+  { messages = [], reminders = [], timers = [], alarms = [], announcements = [] }: WaitingThings,
+  person = "",
 ): Missed[] {
+  const isTheirs = (whose: string) => !whose || whose.toLowerCase() === person.toLowerCase();
   return [
     ...messages
       .filter(({ mine, heard_at }) => !mine && heard_at === null)
@@ -24,6 +32,13 @@ export function missedOf(
     ...timers
       .filter(({ state }) => state === "ended")
       .map(({ id, name }): Missed => ({ id, kind: "timer", text: name })),
+    // One that rings every day and is missed again is something new.
+    ...alarms
+      .filter(({ missed_at, person: whose }) => missed_at !== null && isTheirs(whose))
+      .map(
+        ({ id, missed_at, name, when }): Missed => ({ id: `${id} ${missed_at}`, kind: "alarm", text: name || when }),
+      ),
+    ...announcements.map(({ id, text }): Missed => ({ id, kind: "announcement", text })),
   ];
 }
 

@@ -1,17 +1,20 @@
 /** While you were out: what came meanwhile and still waits, with a way to each, until it is dismissed. */
 
 import { useEffect, useState } from "preact/hooks";
-import type { RemindersReply, TimersReply, VoiceMessagesReply } from "../api.ts";
+import type { AlarmsReply, MissedReply, RemindersReply, TimersReply, VoiceMessagesReply } from "../api.ts";
 import { account } from "../house/account.ts";
 import { HouseTrouble, request } from "../house/api.ts";
 import { onChange } from "../house/events.ts";
+import { me } from "../house/me.ts";
 import { Icon } from "../parts/icon.tsx";
 import { hrefOf } from "../route.ts";
 import { words } from "../strings/index.ts";
 import { type Missed, missedOf, stillSeen, unseenOf } from "./missed.ts";
 
 const KEY = "atlas.seen";
-const KINDS = ["voice-messages", "reminders", "timers", "everything"];
+const KINDS = ["voice-messages", "reminders", "timers", "alarms", "everything"];
+
+const ICONS = { reminder: "bell", timer: "timer", alarm: "alarm", announcement: "sound" } as const;
 
 export function WhileOut() {
   const say = words.value.away;
@@ -35,7 +38,7 @@ export function WhileOut() {
       document.removeEventListener("visibilitychange", returned);
       end();
     };
-  }, [account.value]);
+  }, [account.value, me.value?.person]);
   if (!waiting.length) return null;
   const messages = waiting.filter(({ kind }) => kind === "message").length;
   function dismiss(): void {
@@ -56,8 +59,8 @@ export function WhileOut() {
           ({ id, kind, text }) =>
             kind !== "message" && (
               <li key={id}>
-                <Icon name={kind === "timer" ? "timer" : "bell"} size={20} />
-                <a href={hrefOf("time")}>{say[kind](text)}</a>
+                <Icon name={ICONS[kind]} size={20} />
+                {kind === "announcement" ? <p>{say[kind](text)}</p> : <a href={hrefOf("time")}>{say[kind](text)}</a>}
               </li>
             ),
         )}
@@ -72,12 +75,14 @@ export function WhileOut() {
 /** Ask for all that may wait; null where the house does not answer, or not this person. */
 async function fetchMissed(): Promise<Missed[] | null> {
   try {
-    const [{ messages }, { reminders }, { timers }] = await Promise.all([
+    const [{ messages }, { reminders }, { timers }, { alarms }, { announcements }] = await Promise.all([
       request<VoiceMessagesReply>("/api/voice-messages"),
       request<RemindersReply>("/api/reminders"),
       request<TimersReply>("/api/timers"),
+      request<AlarmsReply>("/api/alarms"),
+      request<MissedReply>("/api/announcements/missed"),
     ]);
-    return missedOf(messages, reminders, timers);
+    return missedOf({ messages, reminders, timers, alarms, announcements }, me.value?.person);
   } catch (trouble) {
     if (!(trouble instanceof HouseTrouble)) throw trouble; // else the line says how the house is
     return null;
