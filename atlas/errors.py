@@ -44,6 +44,12 @@ class LlmBusy(LlmGone):
     spoken_by_default = "I have too much to think about right now. Please ask me again in a moment."
 
 
+class LlmLoading(LlmGone):
+    """The language model is being loaded; in a while it answers."""
+
+    spoken_by_default = "My language model is still loading. Please ask me again in a minute."
+
+
 class ContextFull(EngineError):
     """A prompt is longer than the model's context, in tokens; either is 0 where the server does not tell."""
 

@@ -97,6 +97,7 @@ class Witness:
         self._audience = audience
         self._now = now
         self._signed = seal.read_head(file, audience) or Head()
+        self._unsigned_because = ""  # what keeps the file from being written; it is logged once
 
     async def watch(self, changes: Changes | None = None) -> None:
         """Look and sign until cancelled. Not once more then: the tool server ends at the same moment."""
@@ -126,6 +127,8 @@ class Witness:
         try:
             write_whole(self._file, self._seal.signed_head(head, self._now(), self._audience).encode("ascii"))
         except OSError as trouble:
-            log.warning("how far the record goes could not be signed: %s", trouble.strerror)
+            if trouble.strerror != self._unsigned_because:
+                log.warning("how far the record goes could not be signed: %s", trouble.strerror)
+            self._unsigned_because = trouble.strerror or ""
             return
-        self._signed = head
+        self._signed, self._unsigned_because = head, ""

@@ -66,6 +66,19 @@ async def test_the_tool_server_reads_what_the_house_has_signed(server: ToolServe
     assert read_signed_head(data / "record.head", Ed25519PrivateKey.generate().public_key()) is None
 
 
+async def test_what_keeps_it_from_being_signed_is_logged_once_until_it_can_be(
+    server: ToolServer, data: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    witness = Witness(HouseKey(KEY), head_of_tools(server), data / "away" / "record.head")
+    for _ in range(3):
+        server.chain.append({})
+        await witness.look()
+    assert len(caplog.messages) == 1
+    (data / "away").mkdir()
+    await witness.look()
+    assert read_signed_head(data / "away" / "record.head", KEY.public_key()) == server.chain.head
+
+
 async def test_what_was_cut_while_everything_was_off_is_missed_and_not_signed_over(
     server: ToolServer, data: Path
 ) -> None:

@@ -19,7 +19,7 @@ import anyio
 import httpx2
 
 from atlas.conversation import Message, Tool, ToolCall, Usage
-from atlas.errors import ConfigError, EngineError, LlmGone
+from atlas.errors import ConfigError, EngineError, LlmGone, LlmLoading
 from atlas.llm.backend import Calls, Delta, Embeddings, Finish, Finished, Limits, Priority, TextPiece, ToolChoice
 from atlas.llm.calls import PartialCalls
 from atlas.llm.refusals import error_in, refusal
@@ -159,6 +159,9 @@ class OpenAiBackend:
         path = self._url.removesuffix("/v1") + "/health" if self._settings.own_host else f"{self._url}/models"
         reply, text = await self._whole("GET", path, HEALTH_SECONDS)
         if reply.status_code != 200:
+            error = self._refusal(reply, text[:MAX_ERROR_BYTES])
+            if isinstance(error, LlmLoading):
+                raise error
             raise LlmGone(f"{self.model} is not ready: {text[:MAX_ERROR_BYTES]}")
         facts = _object(text)
         return str(facts.get("model", self.model))

@@ -15,7 +15,8 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
-from atlas.errors import ContextFull, EngineError, LlmBusy, LlmGone
+from atlas.errors import ContextFull, EngineError, LlmBusy, LlmGone, LlmLoading
+from atlas.own_words import noted
 
 FULL_CODES = {"context_length_exceeded", "exceed_context_size_error"}
 FULL = re.compile(
@@ -37,6 +38,7 @@ PROMPT = re.compile(
 ALL_ASKED = re.compile(r"requested (\d+) tokens", re.IGNORECASE)  # where the answer's share is not told apart
 NOT_OFFERED = 501
 UNSAID = "the words left out (…) are in the log of that server"
+LOADING = re.compile(r"\bloading\b.*\bmodel\b|\bmodel\b.*\bloading\b", re.IGNORECASE)  # llama-server; our host
 MOST_READ = 2_000  # letters of what a server said, for its words
 MOST_SHOWN = 300  # of them, for the log
 WORDS_OF_ERRORS = """
@@ -79,6 +81,8 @@ def refusal(model: str, status: int, text: str, retry_after: str = "", *, is_own
         return ContextFull(says, prompt_tokens=prompt, context_tokens=context)
     if (status >= 500 and status != NOT_OFFERED) or status in (408, 429):
         wait = f"it asks to be tried again in {retry_after} s" if retry_after else "look at the log of the LLM host"
+        if status == 503 and LOADING.search(message):
+            return LlmLoading(says, hint=noted("wait until it is loaded: it then answers by itself"))
         return (LlmBusy if status == 429 else LlmGone)(says, hint=wait)
     return EngineError(says, hint=UNSAID if not status else f"check the model's name and key in atlas.toml; {UNSAID}")
 

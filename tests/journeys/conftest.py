@@ -13,7 +13,7 @@ import time
 import urllib.error
 import urllib.request
 import wave
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -190,8 +190,11 @@ def running_house(more_settings: str = "", way_out: str = "") -> Iterator[Runnin
 
 
 @contextmanager
-def house_without_weights(folder: Path, settings: str) -> Iterator[Running]:
-    """Run a house whose ears, mouths and minds are scripted, by its own `atlas.toml`: for what is only typed."""
+def house_without_weights(folder: Path, settings: str, through: Sequence[str] = ()) -> Iterator[Running]:
+    """Run a house whose ears, mouths and minds are scripted, by its own `atlas.toml`: for what is only typed.
+
+    `through` is a command that becomes the house, in a place where that finds other things.
+    """
     (folder / "policy.toml").write_text((ROOT / "policy.toml").read_text())
     for role in ("wake", "vad", "stt", "tts"):
         settings = re.sub(rf'^{role} = ".*?"', f'{role} = "scripted"', settings, flags=re.MULTILINE)
@@ -206,9 +209,14 @@ def house_without_weights(folder: Path, settings: str) -> Iterator[Running]:
     environment |= {"ATLAS_GATEWAY_HTTPS_PORT": str(free_port())}
     with (folder / "log").open("wb") as log:
         process = subprocess.Popen(
-            [sys.executable, "-m", "atlas.cli.main", "run"], stdout=log, stderr=log, env=environment, cwd=folder
+            [*through, sys.executable, "-m", "atlas.cli.main", "run"],
+            stdout=log,
+            stderr=log,
+            env=environment,
+            cwd=folder,
         )
-    running = Running(process, folder / "data", port, folder / "log")
+    seen = Path(f"/proc/{process.pid}/root{folder}") if through else folder
+    running = Running(process, seen / "data", port, folder / "log")
     try:
         until(lambda: _answers(running), 90, "a house")
         yield running

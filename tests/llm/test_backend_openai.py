@@ -15,7 +15,7 @@ from anyio.abc import SocketAttribute, SocketStream
 from anyio.streams.tls import TLSListener
 
 from atlas.conversation import Message, Tool, ToolCall
-from atlas.errors import ConfigError, ContextFull, EngineError, LlmBusy, LlmGone
+from atlas.errors import ConfigError, ContextFull, EngineError, LlmBusy, LlmGone, LlmLoading
 from atlas.llm import backend_openai
 from atlas.llm.backend import Calls, Delta, Finished, TextPiece
 from atlas.llm.backend_openai import BackendSettings, OpenAiBackend
@@ -307,6 +307,15 @@ async def test_a_full_context_is_told_from_every_other_trouble(data: Path, call:
         with pytest.raises(ContextFull) as full:
             await (everything(backend) if call == "stream" else backend.prefill(HELLO, conversation="k"))
     assert (full.value.prompt_tokens, full.value.context_tokens) == (9, 8)
+
+
+async def test_a_model_that_is_being_loaded_is_told_from_one_that_is_gone(data: Path) -> None:
+    loading = whole({"error": {"message": "Loading model", "code": 503}}, b"503 Unavailable")
+    async with before(Server(loading), data) as backend:
+        with pytest.raises(LlmLoading):
+            await everything(backend)
+        with pytest.raises(LlmLoading):
+            await backend.health()
 
 
 async def test_a_busy_server_says_when_it_wants_to_be_asked_again(data: Path) -> None:

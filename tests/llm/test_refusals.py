@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from atlas.errors import ContextFull, EngineError, LlmBusy, LlmGone
+from atlas.errors import ContextFull, EngineError, LlmBusy, LlmGone, LlmLoading
 from atlas.llm.refusals import error_in, refusal
 
 FULL: dict[str, tuple[Any, tuple[int, int]]] = {
@@ -111,7 +111,9 @@ def test_a_body_that_was_cut_short_is_still_understood() -> None:
 @pytest.mark.parametrize(
     ("status", "body", "kind"),
     [
-        (503, '{"error":{"code":503,"message":"Loading model","type":"unavailable_error"}}', LlmGone),
+        (503, '{"error":{"code":503,"message":"Loading model","type":"unavailable_error"}}', LlmLoading),
+        (503, '{"error":{"message":"the model is still loading","code":"model_loading"}}', LlmLoading),
+        (503, "Service Unavailable", LlmGone),
         (500, "<html>", LlmGone),
         (502, "", LlmGone),
         (429, '{"error":{"message":"the line is full"}}', LlmBusy),

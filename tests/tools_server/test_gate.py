@@ -334,6 +334,13 @@ async def test_when_what_was_recorded_cannot_be_kept_nothing_more_is_done(
     assert "can't write down" in (await world.refused("timers.list")).text
 
 
+async def test_a_full_disk_is_told_of_with_the_way_out(world: Any) -> None:
+    world.gate._state.run("PRAGMA max_page_count = 1")  # no page more than it has
+    answers = [await world.call("timers.start", seconds=60, name=f"{'long ' * 10}{number}") for number in range(30)]
+    assert answers[-1].error == "failed"
+    assert answers[-1].text == "The disk is full, so I can't do that. Make room on it first."
+
+
 async def test_the_houses_own_polling_fills_no_disk(world: Any) -> None:
     for _ in range(5):
         await world.ok("timers.due", "house")

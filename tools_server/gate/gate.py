@@ -36,6 +36,7 @@ What is durable when:
 
 from __future__ import annotations
 
+import errno
 import hashlib
 import hmac
 import json
@@ -367,7 +368,7 @@ class Gate:
         try:
             result = self._asks.settle(deed, level, sentence, reply, tainted=entry.tainted, language=language)
         except sqlite3.Error as broken:
-            raise ToolFailed("failed", _("The disk did not take it: {why}.").format(why=_disk(broken))) from broken
+            raise ToolFailed("failed", _disk_refusal(broken)) from broken
         if isinstance(result, PersonAnswer):
             entry.confirmation |= {
                 "ask": result.ask,
@@ -453,7 +454,7 @@ class Gate:
         except PathDenied as denied:
             raise ToolFailed(_PATH_ERRORS.get(denied.reason, "denied"), str(denied), reason=denied.reason) from denied
         except (OSError, sqlite3.Error) as broken:
-            raise ToolFailed("failed", _("The disk did not take it: {why}.").format(why=_disk(broken))) from broken
+            raise ToolFailed("failed", _disk_refusal(broken)) from broken
 
     def _answer(self, spec: ToolSpec, result: Result) -> CallResult:
         assert result.receipt is None or not spec.reads, f"{spec.name} said it only reads"
@@ -503,5 +504,12 @@ def _entry(wish: CallRequest) -> AuditEntry:
     return AuditEntry(wish.agent, wish.tool, wish.arguments, wish.turn, wish.route, wish.trace)
 
 
-def _disk(broken: OSError | sqlite3.Error) -> str:
-    return (broken.strerror if isinstance(broken, OSError) else None) or _("the file cannot be written")
+def _disk_refusal(broken: OSError | sqlite3.Error) -> str:
+    if isinstance(broken, OSError):
+        is_full = broken.errno in (errno.ENOSPC, errno.EDQUOT)
+    else:
+        is_full = getattr(broken, "sqlite_errorcode", 0) & 0xFF == sqlite3.SQLITE_FULL
+    if is_full:
+        return _("The disk is full, so I can't do that. Make room on it first.")
+    why = (broken.strerror if isinstance(broken, OSError) else None) or _("the file cannot be written")
+    return _("The disk did not take it: {why}.").format(why=why)
