@@ -57,7 +57,7 @@ def test_a_line_appears_as_it_is_written_behind_all_others_and_holds_nothing_tha
         assert "persimmons" not in seen
         assert own_house.token not in seen
         page.get_by_role("button", name="Pause").click()
-        expect(page.get_by_text("Paused: nothing new is shown.")).to_be_visible()
+        expect(page.get_by_role("status").filter(has_text="Paused: nothing new is shown.")).to_be_attached()
         paused = lines(page).count()
         own_house.atlas("ask", "what time is it")
         assert lines(page).count() == paused

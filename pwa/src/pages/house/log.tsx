@@ -130,26 +130,22 @@ export function Log() {
   );
 }
 
-/** How many lines fit, seen at all times and read out when the filter, not when the log, has changed. */
+/** How many lines fit: seen at all times, and read out when a person, not the house, has changed it. */
 function Count({ count, filter, paused }: { count: number; filter: string; paused: boolean }) {
   const say = words.value.house.log;
   const [announced, setAnnounced] = useState("");
   const isFirst = useRef(true);
   const text = count > MOST_SHOWN ? say.newest(MOST_SHOWN, count) : say.lines(count);
+  const whole = paused ? `${text} · ${say.paused}` : text;
   useEffect(() => {
-    if (!isFirst.current) setAnnounced(text);
+    if (!isFirst.current) setAnnounced(whole);
     isFirst.current = false;
-  }, [filter]);
+  }, [filter, paused]);
   return (
     <>
-      <p class="soft" aria-hidden={announced === text}>
-        {text}
-      </p>
+      <p class="soft">{whole}</p>
       <p class="unseen" role="status">
         {announced}
-      </p>
-      <p class="soft" role="status">
-        {paused && say.paused}
       </p>
     </>
   );
