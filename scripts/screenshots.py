@@ -46,6 +46,7 @@ PAGES = (
     "house/settings",
     "house/models",
     "house/health",
+    "house/log",
     "more",
 )
 SIZES = {"phone": (390, 844), "desk": (1280, 832)}

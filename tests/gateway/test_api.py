@@ -11,6 +11,7 @@ import anyio
 
 from atlas.conversation import Actor, Turn, fresh_id
 from atlas.egress import EgressRecord, Tunnel
+from atlas.errors import EngineError
 from atlas.gateway.api.turns import nearest_rank
 from atlas.models import machine_load
 from atlas.recent_log import RecentLog
@@ -577,3 +578,17 @@ async def test_who_lives_here_sees_which_announcement_nobody_heard_and_which_ala
         [missed] = (await child.get("/api/announcements/missed")).json()["announcements"]
         assert (missed["text"], missed["room"]) == ("Dinner", "")
         assert (await guest.get("/api/announcements/missed")).status_code == 403
+
+
+async def test_the_log_of_a_request_that_failed_holds_no_name_of_what_it_was_about(config, data, caplog):
+    caplog.set_level(logging.INFO, "atlas")
+    async with api_house(config, data) as world, world.http("owner") as http:
+
+        async def break_off(*arguments):
+            raise EngineError("the tools are gone")
+
+        world.house.press = break_off
+        assert (await http.delete("/api/tasks/Birthday of Mia")).status_code == 503
+    [line] = [message for message in caplog.messages if message.startswith("request failed")]
+    assert "path=/api/tasks/{task}" in line
+    assert "Mia" not in line

@@ -61,7 +61,7 @@ from atlas.gateway.api import (
     voiceprints,
 )
 from atlas.gateway.api.caller import Admission, NeedsYes, ask_values
-from atlas.gateway.api.errors import api_refusal, error_reply, nothing_there
+from atlas.gateway.api.errors import PREFIX, api_refusal, error_reply, nothing_there
 from atlas.gateway.api.shapes import ErrorReply
 from atlas.gateway.conversations import Pace
 from atlas.gateway.files import Files
@@ -229,7 +229,7 @@ async def _atlas_error(request: Request, trouble: Exception) -> Response:
     assert isinstance(trouble, AtlasError)
     response = api_refusal(trouble)
     if response.status_code >= 500:
-        trace.line("request failed", request=wire.request_id(request), path=request.url.path, error=str(trouble))
+        trace.line("request failed", request=wire.request_id(request), path=_place(request), error=str(trouble))
     return response
 
 
@@ -254,5 +254,11 @@ async def _http_error(request: Request, trouble: Exception) -> Response:
 
 async def _own_mistake(request: Request, trouble: Exception) -> Response:
     number = wire.request_id(request)
-    trace.line("request broke", request=number, path=request.url.path, error=type(trouble).__name__)
+    trace.line("request broke", request=number, path=_place(request), error=type(trouble).__name__)
     return error_reply(500, "internal_error", "Something in Atlas broke.", f"its log knows more under {number}")
+
+
+def _place(request: Request) -> str:
+    """Return the path of a request as its route has it, for the log: names of notes and items stand in the path."""
+    route = request.scope.get("route")
+    return f"{PREFIX.rstrip('/')}{route.path_format}" if isinstance(route, APIRoute) else PREFIX
