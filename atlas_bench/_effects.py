@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 from typing import Any, Literal
 
 from atlas.conversation import Message
+from atlas.understanding.dialogue import UNDO
+from atlas.understanding.grammar import open_grammar
 from atlas_bench._household import BenchHousehold, Outcome
 from tools_server.hubs.home_words import COLOURS
 
@@ -19,6 +22,10 @@ ANSWERED = ("emergency", "health", "cannot")  # in words of the house's own, and
 _SAME_TOOL = {
     **{"lists.show": "lists.read", "calendar.find": "calendar.list", "timers.list": "timers.left"},
     **{"notes.add": "notes.create", "facts.about": "facts.list", "reminders.remove": "reminders.cancel"},
+}
+_ANEW = {
+    **{"alarms.change": "alarms.set", "reminders.change": "reminders.add", "calendar.change": "calendar.add"},
+    "timers.add": "timers.start",
 }
 _USUAL = {"list": "shopping"}  # an argument that was left out
 _CLOSE = 1.0  # of a number that was set
@@ -194,6 +201,8 @@ def _so(outcome: Outcome, before: Mapping[str, Any], after: Mapping[str, Any], k
 
 def _lacks_call(tool: str, arguments: Mapping[str, Any], outcome: Outcome) -> str:
     names = {tool, _SAME_TOOL.get(tool, tool)}
+    if tool in _ANEW and any(call.name == UNDO for call, _ in outcome.calls):
+        names.add(_ANEW[tool])  # taken back and made anew is changed
     # A fresh house has no timer to stop and no way out for the weather: what was tried is what was understood.
     fitting = [(call, result) for call, result in outcome.calls if call.name in names]
     if not fitting:
@@ -213,6 +222,12 @@ def _about(given: Mapping[str, Any], key: str) -> list[Any]:
     return [given[key]] if key in given else [*given.values(), _USUAL.get(key)]
 
 
+@cache
+def _digits() -> Sequence[Callable[[str], str]]:
+    """Return what writes numbers out as digits, in each language that lists are written in."""
+    return [open_grammar(language).digits for language in ("en", "de")]
+
+
 def _like(given: Any, wanted: Any) -> bool:
     """Whether an argument says what was said, loosely."""
     if isinstance(wanted, bool) or isinstance(given, bool):
@@ -229,5 +244,8 @@ def _like(given: Any, wanted: Any) -> bool:
 
 
 def _words(value: Any) -> set[str]:
-    words = re.findall(r"\w+", str(value if value is not None else "").casefold())
+    text = str(value if value is not None else "").casefold()
+    for digits in _digits():  # "seventeen times 28" is "17 * 28"
+        text = digits(text)
+    words = re.findall(r"\w+", text)
     return {re.sub(r"(?<=\w{3})s$", "", word) for word in words} - {"the", "a", "an", "my", "our", "on", "at", "to"}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -64,7 +65,7 @@ class ActsModel(nn.Module):
         self.set = settings
         layers, rank = settings.LAYERS, settings.RANK
         fixed = {name: torch.tensor(values, device=device).float() for name, values in base.items()}
-        self.matrices = {name: fixed[f"{name}.w"] for name in settings.MATRICES}
+        self.matrices = {name: fixed[f"{name}.w"].bfloat16() for name in settings.MATRICES}
         self.words, self.places = fixed["words"], fixed["places"]
         self.norm = fixed["norm_w"], fixed["norm_b"]
 
@@ -87,6 +88,23 @@ class ActsModel(nn.Module):
         self.slot_weights, self.slot_bias = learnt(torch.randn(LABELS, wide) * 0.08), learnt(torch.zeros(LABELS))
         self.slot_steps = learnt(torch.zeros(LABELS, LABELS))
 
+    @torch.no_grad()
+    def start_from(self, taught: Mapping[str, Any], acts: Sequence[str]) -> None:
+        """Take over what was taught before (an acts.npz); acts that are new begin as any does."""
+        known = json.loads(str(taught["acts"]))
+        places = [(acts.index(act), at) for at, act in enumerate(known) if act in acts]
+        now, before = map(list, zip(*places, strict=True))
+        for name, values in self.named_parameters():
+            stored = name.replace("__", ".").replace("A_", "A.").replace("B_", "B.")
+            array = torch.tensor(taught[stored].astype("float32"), device=values.device)
+            if f"{stored}.scale" in taught:
+                scale = torch.tensor(taught[f"{stored}.scale"].astype("float32"), device=values.device)
+                array = array * (scale[..., None] if array.shape[:2] == scale.shape else scale[:, None])
+            if name in ("act_weights", "act_bias", "slot_acts"):
+                values[now] = array[before]
+            else:
+                values.copy_(array)
+
     def states(self, rows: ActRows) -> Tensor:
         """Return (sentences, pieces, 384)."""
         drop = self.set.DROP if self.training else 0.0
@@ -99,10 +117,6 @@ class ActsModel(nn.Module):
         x = self.words[pieces] + self.places[: pieces.shape[1]] + self.kinds[rows.kinds]
         x = functional.dropout(functional.layer_norm(x, (WIDTH,), *self.norm, 1e-12), drop)
         mask = torch.zeros(there.shape, device=x.device).masked_fill(~there, -1e4)[:, None, None, :].bfloat16()
-        matrices = {
-            name: fixed + torch.bmm(getattr(self, f"B_{name}"), getattr(self, f"A_{name}"))
-            for name, fixed in self.matrices.items()
-        }
 
         def heads(y: Tensor) -> Tensor:
             return y.view(*y.shape[:2], HEADS, -1).transpose(1, 2)
@@ -111,7 +125,9 @@ class ActsModel(nn.Module):
             for at in range(self.set.LAYERS):
 
                 def linear(y: Tensor, name: str, at: int = at) -> Tensor:
-                    return functional.linear(y, matrices[name][at], getattr(self, f"b__{name}__b")[at])
+                    left, right = getattr(self, f"B_{name}")[at], getattr(self, f"A_{name}")[at]
+                    change = functional.linear(functional.linear(y, right), left)  # the large matrix needs no slope
+                    return functional.linear(y, self.matrices[name][at], getattr(self, f"b__{name}__b")[at]) + change
 
                 def norm(y: Tensor, name: str, at: int = at) -> Tensor:
                     weights = getattr(self, f"b__{name}__w")[at], getattr(self, f"b__{name}__b")[at]
@@ -135,7 +151,11 @@ class ActsModel(nn.Module):
         return acts, functional.relu(inner) @ self.slot_weights.T + self.slot_bias
 
     def loss(self, rows: ActRows) -> Tensor:
-        """Return how wrong two readings of sentences are, and how unlike each other."""
+        """Return how wrong two readings of sentences are, and how unlike each other; without a GPU, of one."""
+        if rows.pieces.device.type == "cpu":
+            acts, labels = self.scores(rows)
+            of_acts = functional.cross_entropy(acts, rows.acts, label_smoothing=self.set.SMOOTH)
+            return of_acts + self.chain_loss(labels, rows.labels)
         readings = [self.scores(rows) for _ in range(2)]
         acts = sum(functional.cross_entropy(one, rows.acts, label_smoothing=self.set.SMOOTH) for one, _ in readings) / 2
         slots = sum(self.chain_loss(labels, rows.labels) for _, labels in readings) / 2

@@ -2,11 +2,13 @@
 
 .venv/bin/python scripts/train_acts.py prepare FOLDER E5_FILE   # here: rows in numbers, and the layers that are taught
 python scripts/train_acts.py fit FOLDER MINUTES                  # where torch is, best on a GPU: 6 minutes of an H100
+python scripts/train_acts.py go_on FOLDER MINUTES                # from what is taught by now: an hour of two cores
 .venv/bin/python scripts/train_acts.py install FOLDER            # here: into the corpus folder; prints the figures
 
 E5_FILE is the encoder in its package (models/catalogue.toml says which). Each matrix W of the first layers is taught a
 change of low rank, W + B A (LoRA; Hu et al., 2021); labels of words are a chain (conditional random field). A
-sentence is read twice with other parts left out, and both readings shall agree (R-Drop; Liang et al., 2021).
+sentence is read twice with other parts left out, and both readings shall agree (R-Drop; Liang et al., 2021); but once
+where there is no GPU, for the second reading and its slope take two thirds of the time.
 """
 
 from __future__ import annotations
@@ -29,7 +31,8 @@ LAYERS = 8  # of 12: with all of them it is half a point better and takes twice 
 RANK = 12
 HELD_OUT = 0.05  # of the rows: they are only measured
 WORDS, PIECES = 40, 64  # of the longest sentence that is learnt from
-BATCH, RATE, WARM = 128, 2e-3, 0.06
+LONG = 20  # pieces: of such ones the figures are printed by themselves
+BATCH, RATE, RATE_ON, WARM = 128, 2e-3, 7e-4, 0.06
 DROP, DROP_WORD, DROP_BEFORE, SMOOTH, AGREE = 0.1, 0.03, 0.1, 0.05, 1.0
 SLOT_WIDTH = 128
 MATRICES = {"q": (384, 384), "k": (384, 384), "v": (384, 384), "ao": (384, 384), "fi": (1536, 384), "fo": (384, 1536)}
@@ -110,8 +113,8 @@ def prepare(folder: Path, published: Path) -> None:
     print(f"{len(made):,} rows, {len(acts)} acts, {len(used):,} pieces of words")
 
 
-def fit(folder: Path, minutes: float, seed: int = 1) -> None:
-    """Teach, and write acts.npz into `folder`."""
+def fit(folder: Path, minutes: float, seed: int = 1, *, on: Path | None = None) -> None:
+    """Teach, from nothing or from what a file `on` holds, and write acts.npz into `folder`."""
     import torch
 
     torch.manual_seed(seed)
@@ -124,11 +127,15 @@ def fit(folder: Path, minutes: float, seed: int = 1) -> None:
     from _acts_model import ActsModel, batch_of, measure  # beside this file: all of it is torch
 
     model = ActsModel(dict(np.load(folder / "base.npz")), len(stored["acts"]), sys.modules[__name__], device)
+    if on:
+        model.start_from(dict(np.load(on)), stored["acts"])
     test, train = batch_of(rows[:held], device), batch_of(rows[held:], device)
-    groups = torch.optim.AdamW(model.parameters(), lr=RATE, weight_decay=0.01, betas=(0.9, 0.98))
+    highest = RATE_ON if on else RATE
+    groups = torch.optim.AdamW(model.parameters(), lr=highest, weight_decay=0.01, betas=(0.9, 0.98))
     lengths = train.lengths.cpu().numpy()
     began, step, shown = time.monotonic(), 0, 0.0
     silent = torch.tensor(stored["silent"], device=device)
+    long = test.rows((test.lengths >= LONG).nonzero()[:, 0])
     while (done := (time.monotonic() - began) / (60 * minutes)) < 1:
         mixed = np.random.RandomState(step).permutation(len(lengths))
         chunks = np.array_split(mixed, max(1, len(mixed) // (BATCH * 16)))  # of alike length inside of each
@@ -141,7 +148,7 @@ def fit(folder: Path, minutes: float, seed: int = 1) -> None:
                 break
             rate = done / WARM if done < WARM else 0.5 * (1 + math.cos(math.pi * (done - WARM) / (1 - WARM)))
             for group in groups.param_groups:
-                group["lr"] = RATE * rate
+                group["lr"] = highest * rate
             loss = model.loss(train.rows(torch.tensor(mixed[start : start + BATCH], device=device)))
             groups.zero_grad(set_to_none=True)
             loss.backward()
@@ -151,7 +158,8 @@ def fit(folder: Path, minutes: float, seed: int = 1) -> None:
         if done - shown > 0.2 or done >= 1:
             shown = done
             print(
-                f"{100 * done:3.0f} %, {step * BATCH / len(lengths):.1f} times, {measure(model, test, silent)}",
+                f"{100 * done:3.0f} %, {step * BATCH / len(lengths):.1f} times, {measure(model, test, silent)}; "
+                f"of {LONG} pieces and more {measure(model, long, silent)}",
                 flush=True,
             )
     weights = {name: values.detach().float().cpu().numpy() for name, values in model.named_parameters()}
@@ -197,6 +205,8 @@ if __name__ == "__main__":
             prepare(Path(folder), Path(published))
         case ["fit", folder, minutes, *seed]:
             fit(Path(folder), float(minutes), *map(int, seed))
+        case ["go_on", folder, minutes, *seed]:
+            fit(Path(folder), float(minutes), *map(int, seed), on=CORPUS / "acts.npz")
         case ["install", folder]:
             install(Path(folder))
         case _:

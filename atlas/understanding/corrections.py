@@ -11,6 +11,7 @@ from atlas.understanding.command_traits import are_like, name_any
 from atlas.understanding.dialogue import UNDO
 from atlas.understanding.dialogue_turn import DialogueTurn, DialogueTurns
 from atlas.understanding.meaning import NO_DEED, TurnMeaning, leaning
+from atlas.understanding.parser import AMEND, SURE_TO_GO_ON
 from atlas.understanding.patterns import act_pattern
 from atlas.understanding.self_corrections import SelfCorrections
 from atlas.understanding.sentence_reader import SentenceReader
@@ -119,6 +120,20 @@ class Corrections:
         )
         corrected = next((commands for commands in ways if commands), None)
         return leaning(corrected) if corrected else None
+
+    def as_parsed(self, turn: DialogueTurn) -> TurnMeaning | None:
+        """Return the last deed with what the parser reads as put right: "I've to pack first, so better half past"."""
+        last = turn.last.last
+        if last is None or not turn.last.changed[-1]:
+            return None
+        parse = self._sentences.parse(turn.heard.text, turn.names, turn.room, turn.before)
+        if parse.act != AMEND or parse.chance < SURE_TO_GO_ON:
+            return None
+        call = last
+        for words in parse.new_values():
+            made = self._follow_ups.amended(call, words, turn.exchanges, turn.names, turn.room)
+            call = ToolCall(call.id, made.tool, made.arguments) if made else call
+        return None if call == last else leaning((Command(UNDO, {}), Command(call.name, call.arguments)))
 
     def _first_clauses(self, text: str) -> str:
         """Return a correction without its last clause, which may say why: "no, sorry, quarter past, read it wrong"."""

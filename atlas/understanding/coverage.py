@@ -18,7 +18,7 @@ from atlas.understanding.frame_deeds import OPPOSITES
 from atlas.understanding.frames import Clause, Frames
 from atlas.understanding.grammar import Grammar
 from atlas.understanding.names import NOBODY, NamedDevice
-from atlas.understanding.parser import LabelledPiece, Parse, act_of
+from atlas.understanding.parser import MOST_SURE, LabelledPiece, Parse, act_of
 from atlas.understanding.slots import LATER, Command
 
 _TIMES = ("{WHEN}", "{DELAY}", "{DURATION}")
@@ -68,8 +68,14 @@ class Coverage:
         )
 
     def takes_from_a_reason(self, commands: Sequence[Command], parse: Parse) -> bool:
-        """Tell whether commands hold a number or a time that only a reason names."""
-        return self._of_a_reason(commands, list(self._amounts(commands, parse, self._frames.clauses(parse.text))))
+        """Tell whether commands hold a number or a time that only a reason names.
+
+        The only number of a sentence is the value that a setting needs, wherever it stands: "like a fair, fifty".
+        """
+        amounts = list(self._amounts(commands, parse, self._frames.clauses(parse.text)))
+        sets = tuple(commands) == parse.commands and {one.tool for one in commands} == {"home.set"}
+        alone = sets and len(amounts) == 1 and parse.chance >= MOST_SURE
+        return not alone and self._of_a_reason(commands, amounts)
 
     def without_reasons(self, commands: Sequence[Command], parse: Parse) -> str:
         """Return a sentence without the clauses that only say why, and hold a number or a time."""

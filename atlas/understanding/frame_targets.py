@@ -84,7 +84,8 @@ class Targets:
         kind, shape, many = token.value
         if shape == "door" and not any(one.shape == shape for one in names.devices):
             kind, shape = "lock", ""  # the doors of a house that only has locks on them
-        many = many or any(one.category == "quantity" for one in tokens)
+        turned_off = kind == "light" and any(one.category == "action" and one.value == "off" for one in tokens)
+        many = many or any(one.category == "quantity" for one in tokens) or (turned_off and token.text == "light")
         everything = not where and any(one.category == "quantity" and one.value == "everywhere" for one in tokens)
         rooms = _rooms_of(where, names)
         all_of_it = [one for one in names.devices if one.kind == kind and (not shape or one.shape in ("", shape))]

@@ -27,6 +27,13 @@ class Token:
     value: Any
     text: str
 
+    @property
+    def name(self) -> str:
+        """What it names: a device, a place, a person, a list; "" for all other words."""
+        if self.category not in ("device", "room", "floor", "person", "list"):
+            return ""
+        return self.value if isinstance(self.value, str) else str(self.value.name)
+
 
 class Lexicon:
     """What is known in one language; with the names of a house, what is known there. Immutable."""

@@ -43,11 +43,13 @@ MOST_SURE = 0.95  # of an act, so that a word which is often one of doubt does n
 SURE_THOUGH_NEGATED = 0.8  # of either, when some word may say not to do it
 SILENT = ("nothing", "talk", "cannot", "health", "emergency")
 _ORDINARY = ("nothing", "talk")  # where a likely wish is asked about
+AMEND = "amend"  # puts right what was done just before: another time, thing or number in its place
 _NEW = ("timers.start", "alarms.set", "reminders.add", "tasks.add", "notes.add", "calendar.add", "facts.remember")
 _SAME: Mapping[str, Sequence[str]] = {  # argument → those of the call before that hold the same
     **dict.fromkeys(("title", "about", "text", "words"), ("title", "text", "about", "words")),
     **dict.fromkeys(("day", "when", "time"), ("day", "start", "when")),
 }
+_TELLING = ("broadcast.say", "messages.leave")  # somebody, now or as soon as they can hear it
 _DEEDS = ("on", "off", "open", "close", "lock", "unlock")  # that need a device
 _CHANGES = (
     "brighter",
@@ -103,6 +105,12 @@ class Parse:
     def is_of_devices(self) -> bool:
         """Whether it is surely a deed on devices, now or later."""
         return self.is_sure() and not self.looks and all(one.tool.startswith(_OF_DEVICES) for one in self.commands)
+
+    def new_values(self) -> list[str]:
+        """Return the words that stand in the place of others: each text to take as it is, then each time or number."""
+        reading = _Reading(self.text, [one.piece for one in self.pieces], [one.label for one in self.pieces])
+        counted = [one.piece for one in self.pieces if one.label == "O" and one.piece.mask in (*_TIMES, "{DURATION}")]
+        return [*reading.phrases("T"), *(self.text[one.start : one.end] for one in counted)]
 
     def is_sure(self, *, negated: bool = False) -> bool:
         """Whether it is done at once; `negated`: some word in it may say not to."""
@@ -166,7 +174,16 @@ class Parser:
         read = self._learned.read([piece.mask for piece in pieces], before.act)
         if read is None:
             return Parse("nothing", 1.0)
-        best = read.likely[0]
+        best, second = read.likely[:2]
+        if best.act not in SILENT and len(self._several_timers.read(text)) > 1:
+            best = LikelyAct("timers.start", max(best.chance, SURE))
+        if {best.act, second.act} == {*_TELLING}:  # one in two words: which one, its own words tell
+            best = replace(best, chance=best.chance + second.chance)
+        of_devices = best.act not in (*SILENT, AMEND, "look", *self._slots, *self._canonical)
+        if (of_devices or best.chance < MOST_SURE) and (both := self._both(text, names, room, before)):
+            return both
+        if best.act == AMEND:
+            return Parse(AMEND, best.chance, text=text, pieces=_labelled(pieces, read.labels(AMEND)))
         if best.act in SILENT:
             choices: tuple[MeaningChoice, ...] = ()
             if best.act in _ORDINARY and best.chance < SURELY_SILENT:
@@ -181,8 +198,6 @@ class Parser:
         commands = tuple(self._commands(best, reading, names, room, before))
         if best.act == LATER and commands and commands[0].tool != best.act:  # for today, which is now
             best = replace(best, act=act_of(commands[0].tool, commands[0].arguments))
-        if both := self._both(best.act, text, names, room, before):
-            return both
         parse = Parse(
             best.act,
             best.chance,
@@ -292,24 +307,30 @@ class Parser:
         later = {"when": moments[0]} if len(moments) == 1 else {}
         return [Command(LATER, {**later, "tool": one.tool, "arguments": dict(one.arguments)}) for one in deeds if later]
 
-    def _both(self, act: str, text: str, names: Names, room: str, before: Before) -> Parse | None:
-        """Return what both sides of an "and" ask for, where each is surely another deed: "tree on and lamp off"."""
-        joint = self._joint.search(text)
-        if joint is None or act == "look" or act in self._slots or act in self._canonical:
-            return None
-        first = self.parse(text[: joint.start()], names, room, before)
-        if not first.is_of_devices:
-            return None
-        device = first.commands[-1].arguments.get("device")
-        then = Before(first.act, first.commands[-1].arguments, (device,) if isinstance(device, str) else before.devices)
-        second = self.parse(text[joint.end() :], names, room, then)
-        opposite = {first.act, second.act} in OPPOSITES and not second.named  # "off, there's nothing but rubbish on"
-        if not second.is_of_devices or second.act == first.act or opposite:
-            return None
-        both = (*first.commands, *second.commands)
-        moved = (replace(one, piece=one.piece.moved(joint.end())) for one in second.pieces)
-        chance, pieces = min(first.chance, second.chance), (*first.pieces, *moved)
-        return replace(first, chance=chance, commands=both, text=text, pieces=pieces)
+    def _both(self, text: str, names: Names, room: str, before: Before) -> Parse | None:
+        """Return what both sides of an "and" ask for, where each is surely another wish: "tree on and lamp off"."""
+        for joint in self._joint.finditer(text):
+            first = self.parse(text[: joint.start()], names, room, before)
+            if not self._is_outright(first) or len(first.commands) > 1 or first.act == "alarms.stop":
+                continue  # "stop that racket, and turn on the light"
+            device = first.commands[-1].arguments.get("device")
+            devices = (device,) if isinstance(device, str) else before.devices
+            then = Before(first.act, first.commands[-1].arguments, devices) if first.is_of_devices else NOTHING
+            second = self.parse(text[joint.end() :], names, room, then)
+            opposite = {first.act, second.act} in OPPOSITES and not second.named  # "off, there's only rubbish on"
+            if not (second.is_sure() if first.named and second.is_of_devices else self._is_outright(second)):
+                continue  # "put the radio on and turn it up"
+            if second.act == first.act or opposite:
+                continue
+            both = (*first.commands, *second.commands)
+            moved = (replace(one, piece=one.piece.moved(joint.end())) for one in second.pieces)
+            chance, pieces = min(first.chance, second.chance), (*first.pieces, *moved)
+            return replace(first, chance=chance, commands=both, text=text, pieces=pieces)
+        return None
+
+    def _is_outright(self, parse: Parse) -> bool:
+        """Whether a wish is surely one, and says what of: "I've come over all hot" may have a wish behind it."""
+        return parse.is_sure() and (parse.named or parse.act in self._slots or parse.act in self._canonical)
 
     def _forbids(self, likely: LikelyAct, text: str, names: Names) -> bool:
         """Whether a sentence wants nothing of a device, though it has such an act in it: a report, a condition."""
@@ -421,13 +442,13 @@ class _Reading:
         """Return the one device of a kind that other words tell apart: "the lamp for reading"."""
         if token.category != "kind" or token.value[2]:
             return token
-        stems = [p.mask[:-1] if len(p.mask) > LEAST_LETTERS else p.mask for p in self.pieces if not p.token]
-        stems = [stem for stem in stems if len(stem) >= LEAST_LETTERS]
+        words = {p.mask for p in self.pieces if not p.token}
+        stems = [word[:-1] if len(word) > LEAST_LETTERS else word for word in words if len(word) >= LEAST_LETTERS]
         fitting = [
             device
             for device in names.devices
             if device.kind == token.value[0]
-            and any(part.startswith(stem) for part in spelled(device.name) for stem in stems)
+            and any(part.removesuffix("'s") in words or part.startswith((*stems,)) for part in spelled(device.name))
         ]
         return Token("device", fitting[0], fitting[0].name) if len(fitting) == 1 else token
 
@@ -528,9 +549,7 @@ class _Reading:
             case "person" | "room" | "list":
                 pieces = outside if name == "room" else self.pieces  # "tell everybody the bathroom is free"
                 tokens = [p.token for p in pieces if p.token and p.token.category == name]
-                if not tokens:
-                    return ""
-                return tokens[0].value if isinstance(tokens[0].value, str) else tokens[0].value.name
+                return tokens[0].name if tokens else ""
             case _:
                 raise AssertionError(f"nobody reads a {name}")
 

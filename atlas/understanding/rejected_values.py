@@ -105,8 +105,9 @@ class RejectedValues:
         """Return a value with the preposition and the unit of the last one, where it is said without."""
         to, unit = self._to.match(last), self._unit.search(self._to.sub("", last))
         before = to.group() if to and not self._to.match(value) else ""
-        has_unit = unit is None or self._unit.search(self._to.sub("", value))
-        return f"{before}{value}" if has_unit or unit is None else f"{before}{value} {unit.group()}"
+        if unit is None or self._unit.search(self._to.sub("", value)):
+            return f"{before}{value}"
+        return f"{before}{value} {unit.group()}"
 
     @staticmethod
     def _joined(before: str, behind: str) -> str:

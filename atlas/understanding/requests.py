@@ -19,7 +19,7 @@ from atlas.understanding.frame_words import Token
 from atlas.understanding.grammar import Half
 from atlas.understanding.lasting_deeds import for_a_while
 from atlas.understanding.meaning import NO_DEED, TurnMeaning
-from atlas.understanding.parser import NOT_PARSED, act_of
+from atlas.understanding.parser import NOT_PARSED, SILENT, act_of
 from atlas.understanding.patterns import act_pattern
 from atlas.understanding.rivals import CERTAIN, CERTAIN_OF_ANOTHER, CERTAIN_OF_SILENCE, MOST_CERTAIN, Rivals, parsed
 from atlas.understanding.self_corrections import SelfCorrections
@@ -105,7 +105,7 @@ class Requests:
             return parsed(parse, turn.before)
         if parse.is_sure() and not parse.looks:
             return self._questions.about(parse, parse.commands)
-        if parse.choices and parse.is_sure():
+        if parse.choices and parse.act not in SILENT:
             return self._questions.among(parse.choices[:1])
         return self._asked_first(turn)
 

@@ -33,6 +33,7 @@ WRITTEN = (
 )
 
 BROADCAST = "broadcast.say"
+UNTAUGHT = ("world.number", "world.choose", "world.echo")  # tools of which the parser was taught no sentence
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,6 +121,13 @@ def _a_list_is_emptied(rivals: Rivals) -> TurnMeaning | None:
     return rivals.unchanged if {one.tool for one in rivals.commands} == {"lists.clear"} else None
 
 
+def _there_is_more_to_do(rivals: Rivals) -> TurnMeaning | None:
+    """Do what both have, and what the parser has beside it: "coffee machine on, and what's the weather tomorrow"."""
+    theirs, ours = rivals.parse.commands, rivals.commands
+    more = len(theirs) > len(ours) and all(one in theirs for one in ours)
+    return rivals.parsed if more and rivals.parse.is_sure() else None
+
+
 def _a_text_is_no_wish_beside_another(rivals: Rivals) -> TurnMeaning | None:
     """Keep "the telly off, and remind me to call Anna", where the parser is to remind of all of that."""
     theirs, ours = rivals.parse.commands, rivals.commands
@@ -149,6 +157,13 @@ def _nobody_can_know(rivals: Rivals) -> TurnMeaning | None:
     return TurnMeaning(concern=rivals.parse.act) if cannot else None
 
 
+def _a_wish_is_no_look(rivals: Rivals) -> TurnMeaning | None:
+    """Keep "lamp on, kettle off", which the parser, to whom no marks are shown, takes for a question."""
+    deed = rivals.parse.act == "look" and not only_look(rivals.commands)
+    asks = rivals.text.rstrip().endswith("?") or rivals.frames.is_question(rivals.text)
+    return rivals.unchanged if deed and not asks else None
+
+
 def _there_is_more_to_look_at(rivals: Rivals) -> TurnMeaning | None:
     parse = rivals.parse
     more = parse.act == "look" and len(parse.commands) > len(rivals.commands)
@@ -168,6 +183,8 @@ def _nothing_is_asked_for(rivals: Rivals) -> TurnMeaning | None:
     parse = rivals.parse
     if parse.act not in SILENT:
         return None
+    if all(one.tool in UNTAUGHT for one in rivals.commands):
+        return rivals.unchanged
     if rivals.frames.surely_asks(rivals.text) and parse.chance < CERTAIN_OF_SILENCE:
         return rivals.unchanged
     grave = parse.act in ("health", "emergency") or parse.chance >= CERTAIN_OF_SILENCE
@@ -175,11 +192,22 @@ def _nothing_is_asked_for(rivals: Rivals) -> TurnMeaning | None:
     return rivals.asked_first() if grave or only_looks else rivals.unchanged
 
 
+def _what_is_only_mentioned_is_not_meant(rivals: Rivals) -> TurnMeaning | None:
+    """Take the parser's thing where the grammar's only stands beside: "like Kew Gardens in here, heating down"."""
+    parse = rivals.parse
+    if not parse.commands or parse.chance < MOST_CERTAIN:
+        return None
+    labels = [(one.piece.token.name, one.label) for one in parse.pieces if one.piece.token]
+    beside = {name for name, label in labels if label == "O"} - {name for name, label in labels if label == "X"}
+    named = {one.arguments.get(key) for one in rivals.commands for key in ("device", "room")}
+    return rivals.parsed if beside & named else None
+
+
 def _the_grammar_has_that_and_more(rivals: Rivals) -> TurnMeaning | None:
-    """Keep two deeds on one thing where the parser has one of them: "radio on, and to thirty"."""
+    """Keep two deeds on one thing where the parser has one on it: "radio on, and to thirty"; "put the radio on low"."""
     theirs, ours = rivals.parse.commands, rivals.commands
     devices = {one.arguments.get("device") for one in ours}
-    more = 0 < len(theirs) < len(ours) and all(one in ours for one in theirs)
+    more = 0 < len(theirs) < len(ours) and {one.arguments.get("device") for one in theirs} <= devices
     return rivals.unchanged if more and len(devices) == 1 and None not in devices else None
 
 
@@ -222,6 +250,8 @@ def _the_parser_knows_what_it_is(rivals: Rivals) -> TurnMeaning | None:
 def _the_grammar_reads_the_same_tool_closer(rivals: Rivals) -> TurnMeaning | None:
     """Keep the grammar's names, lists and numbers where both mean the same tool, unless it is the home's."""
     tools = {one.tool for one in rivals.commands}
+    if tools == {BROADCAST} and rivals.parse.act == "messages.leave":
+        return rivals.unchanged
     if tools == {BROADCAST} and not _is_verbatim(rivals.commands, rivals.parse.text):
         return rivals.parsed
     of_home = all(tool.startswith("home.") for tool in tools)
@@ -253,13 +283,16 @@ STEPS: tuple[Callable[[Rivals], TurnMeaning | None], ...] = (
     _what_is_changed_is_not_made_anew,
     _a_list_is_emptied,
     _a_text_is_no_wish_beside_another,
+    _there_is_more_to_do,
     _the_parser_is_unsure,
     _a_sensor_knows_the_weather,
     _nobody_can_know,
+    _a_wish_is_no_look,
     _there_is_more_to_look_at,
     _a_public_sentence_stays,
     _nothing_is_asked_for,
     _a_deed_is_no_question,
+    _what_is_only_mentioned_is_not_meant,
     _the_grammar_has_that_and_more,
     _another_tool_takes_more,
     _the_parser_knows_what_it_is,

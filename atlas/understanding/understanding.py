@@ -130,7 +130,8 @@ class Reader:
             *(goes_on.answer, goes_on.which_device, goes_on.elsewhere),
             *(goes_on.at_another_time, requests.mere_yes, goes_on.one_of_several),
             *(corrections.all_the_way, corrections.instead, corrections.another_thing, goes_on.how_much_of_nothing),
-            *(corrections.set_anew, corrections.of_last_deed, corrections.left_alone, goes_on.repetition),
+            *(corrections.set_anew, corrections.of_last_deed, corrections.as_parsed),
+            *(corrections.left_alone, goes_on.repetition),
             *(corrections.of_itself, declined.withdrawal, declined.unfinished_wish, requests.at_several_moments),
         )
         self._steps_without_slips = (

@@ -94,7 +94,8 @@ class Verification:
     def _is_no_look(self, commands: Sequence[Command], turn: DialogueTurn) -> bool:
         """Whether a look leaves out the number of a sentence that no question mark ends: "have the radio on at 20"."""
         parse = turn.parse
-        if {one.tool for one in commands} != {"home.state"} or parse.looks or parse.act in SILENT:
+        looks = parse.looks and parse.is_sure()
+        if {one.tool for one in commands} != {"home.state"} or looks or parse.act in SILENT:
             return False
         counts = any(one.piece.mask == "{N}" for one in parse.pieces)
         return counts and bool(parse.commands) and not turn.text.rstrip().endswith("?")
@@ -223,6 +224,10 @@ class Verification:
             return commands == read or are_like(parse, read)
         if are_like(parse, commands) and (parse.commands or parse.chance >= SURE):
             return True
+        if parse.act == "look" and not self._frames.is_question(text) and not text.rstrip().endswith("?"):
+            return True  # "lamp on, kettle off": the parser is shown no marks
+        if {one.tool for one in commands} == {"broadcast.say"} and parse.act in ("broadcast.say", "messages.leave"):
+            return True  # said to somebody at once, or left for them
         if _is_one_deed(commands) and _named(parse.commands) == _named(commands) and parse.commands[-1] == commands[-1]:
             return True  # German says its verb once for several things, behind the last of them
         if not parse.is_sure():

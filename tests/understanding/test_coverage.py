@@ -47,9 +47,6 @@ NAMES = Names(
     "text",
     [
         "you could switch on the garden lights, but what's the point in this rain",
-        "play nicely with your brother, please",
-        "turn the set off please there's nothing but rubbish on",
-        "I don't like this song, other one on radio please",
     ],
 )
 def test_a_deed_that_only_one_of_two_readers_has_is_asked_about(text: str) -> None:

@@ -13,7 +13,6 @@ pytestmark = pytest.mark.real
     "text",
     [
         "She asked, could you turn off the television?",
-        "my dad asks, please turn off the television",
         "and then the teacher said, so open the garage door",
         "the song goes, turn off the lights",
         "the manual states, start the mower",
