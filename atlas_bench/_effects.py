@@ -109,8 +109,9 @@ def judge(
         why = why or _lacks(one, outcome, before, after)
     touched = {name for call in rest if call.name.startswith("home.") for name in _names(outcome, call)}
     wanted = {name for one in expected for name in one.get("devices", [])}
-    if wanted and touched - wanted:
-        return "wrong", f"also {', '.join(sorted(touched - wanted))}"
+    beside = {name for name in touched - wanted if before.get(name) != after.get(name)}  # what was so already, is so
+    if wanted and beside:
+        return "wrong", f"also {', '.join(sorted(beside))}"
     if not why:
         return "understood", ""
     if changed:

@@ -147,10 +147,13 @@ class Lexicon:
 
     def _also_called(self, room: NamedPlace, names: Names) -> Sequence[str]:
         """Return other words for a room, where no other room of the house is meant by them."""
+        name, others = room.name.casefold(), [one.name.casefold() for one in names.rooms if one is not room]
         for words in self._synonyms:
-            if room.name.casefold() in words:
-                others = [one for one in names.rooms if one is not room and one.name.casefold() in words]
-                return () if others else words
+            if name in words:
+                return () if any(other in words for other in others) else words
+            endings = tuple(f" {word}" for word in words)
+            if name.endswith(endings):  # "the bedroom", where there is a main bedroom alone
+                return () if any(other in words or other.endswith(endings) for other in others) else words
         return ()
 
     def _other_words(self, names: Names) -> Mapping[str, Sequence[NamedDevice]]:

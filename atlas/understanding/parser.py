@@ -177,10 +177,12 @@ class Parser:
         best, second = read.likely[:2]
         if best.act not in SILENT and len(self._several_timers.read(text)) > 1:
             best = LikelyAct("timers.start", max(best.chance, SURE))
-        if {best.act, second.act} == {*_TELLING}:  # one in two words: which one, its own words tell
+        addressed = any(piece.mask == "{PERSON}" for piece in pieces)
+        if addressed and {best.act, second.act} == {*_TELLING}:  # one in two words: which one, its own words tell
             best = replace(best, chance=best.chance + second.chance)
         of_devices = best.act not in (*SILENT, AMEND, "look", *self._slots, *self._canonical)
-        if (of_devices or best.chance < MOST_SURE) and (both := self._both(text, names, room, before)):
+        least = SURE_TO_LOOK if best.act == "look" else MOST_SURE
+        if (of_devices or best.chance < least) and (both := self._both(text, names, room, before)):
             return both
         if best.act == AMEND:
             return Parse(AMEND, best.chance, text=text, pieces=_labelled(pieces, read.labels(AMEND)))
@@ -362,6 +364,8 @@ class Parser:
         row = dict(self._slots[act])
         tool, arguments = row.pop("tool", act), dict[str, Any]()
         goes_on = before.act.partition(".")[0] == act.partition(".")[0] and act not in _NEW
+        if act == "messages.leave" and isinstance(person := before.arguments.get("person"), str):
+            arguments["person"] = person  # "is Ben in?", "leave him a message"
         for argument, slot in row.items():
             value = reading.slot(slot.rstrip("!"), self._grammar)
             if not value and goes_on:
@@ -372,7 +376,7 @@ class Parser:
                 value = self._grammar.slots.as_task(_with_that(value, reading.text))
             if value:
                 arguments[argument] = value
-            elif slot.endswith("!"):
+            elif slot.endswith("!") and argument not in arguments:
                 return None
         return Command(tool, arguments)
 
