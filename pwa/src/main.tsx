@@ -11,6 +11,7 @@ import { introduce } from "./house/me.ts";
 import { install } from "./house/offline.ts";
 import { staysAwake } from "./house/wake-lock.ts";
 
+void begin(); // asks whose a link is before a token that counts no more makes the house wait
 connect();
 watch();
 listen();
@@ -18,4 +19,3 @@ introduce();
 render(<App />, document.getElementById("app") as HTMLElement);
 install();
 staysAwake();
-void begin();

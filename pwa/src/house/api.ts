@@ -38,7 +38,8 @@ export async function requestSound(path: string): Promise<Blob> {
 }
 
 async function send(path: string, body: unknown, method: string): Promise<Response> {
-  const headers = account.value ? headersOf(account.value) : {};
+  const sender = account.value;
+  const headers = sender ? headersOf(sender) : {};
   if (body !== undefined) headers["Content-Type"] = "application/json";
   let reply: Response;
   try {
@@ -48,7 +49,7 @@ async function send(path: string, body: unknown, method: string): Promise<Respon
   }
   if (reply.ok) return reply;
   const trouble = await troubleOf(reply);
-  if (reply.status === 401) shutOut();
+  if (reply.status === 401 && account.value === sender) shutOut(); // not who came in meanwhile
   throw trouble;
 }
 
