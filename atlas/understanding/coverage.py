@@ -265,10 +265,18 @@ def _flat(value: Any) -> Iterator[Any]:
 
 
 def undoes_itself(commands: Sequence[Command]) -> bool:
-    """Tell whether one of some deeds takes another back on the same device: then one of both was misread."""
+    """Tell whether one of some deeds takes another back on the same device: then one of both was misread.
+
+    So do two values of one setting: "it can make blue and red".
+    """
     done: dict[str, set[str]] = {}
+    values: dict[tuple[str, str], Any] = {}
     for command in commands:
-        if "device" in command.arguments:
-            act = act_of(command.tool, command.arguments)
-            done.setdefault(str(command.arguments["device"]), set()).add(act)
+        if "device" not in command.arguments:
+            continue
+        device = str(command.arguments["device"])
+        done.setdefault(device, set()).add(act_of(command.tool, command.arguments))
+        for name, value in command.arguments.items() if command.tool == "home.set" else ():
+            if values.setdefault((device, name), value) != value:
+                return True
     return any(pair <= acts for acts in done.values() for pair in OPPOSITES)

@@ -233,3 +233,8 @@ def test_not_more_is_no_step() -> None:
     assert done("desk lamp thirty percent please, not more") == [
         ("home.set", {"brightness": 30, "device": "desk lamp"})
     ]
+
+
+def test_two_values_of_one_setting_are_set_by_nobody() -> None:
+    meant = understood("we bought a lamp like the reading lamp, it can make blue and red, he is using only white")
+    assert not meant.commands
