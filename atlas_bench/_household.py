@@ -20,6 +20,7 @@ import tools_server.tools
 from atlas import own_words
 from atlas.agents.agent_emergency import EmergencyMind, open_helplines
 from atlas.agents.house_names import HouseNames
+from atlas.agents.house_traits import traits_of
 from atlas.agents.minds import open_agent
 from atlas.config import LlmConfig, load
 from atlas.confirmations import HouseConfirmations, HouseKey, open_wording
@@ -246,5 +247,6 @@ async def household(
             confirmations = HouseConfirmations(seal, open_wording(language), tools, may_talk=lambda actor, agent: True)
             first = [EmergencyMind([language], lambda: open_helplines(COUNTRY, ""))]
             engines = ("family", LlmConfig(), backend, tools, reader, confirmations, ZoneInfo(ZONE))
-            agent = open_agent(*engines, names=names, first=first)
+            traits = traits_of(load(os.environ), "family", "")
+            agent = open_agent(*engines, names=names, first=first, traits=lambda: traits)
             yield BenchHousehold(tools, agent, names, clock)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -26,7 +25,7 @@ class HouseTraits:
         says = next((text for trait, text in about.where if self.values.get(trait)), about.says)
         names = [words["names"].get(code, code) for code in self.languages]
         languages = words["last"].format(", ".join(names[:-1]), names[-1]) if len(names) > 1 else names[0]
-        return str(says).format_map(defaultdict(str, {"languages": languages, **self.values}))
+        return str(says).format_map({"languages": languages, **self.values})
 
 
 def traits_of(config: Config, agent: str, voice: str) -> HouseTraits:

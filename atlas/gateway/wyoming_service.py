@@ -31,9 +31,7 @@ from wall import logs
 CONNECTIONS = 48  # at once; Home Assistant opens one for each request, and a satellite one to its wake word …
 CONNECTIONS_OF_ADDRESS = 24  # … and of one address; for a new one, that goes which has been silent the longest
 IDLE_SECONDS = 60.0  # without an event; who comes again connects again
-SILENT_SECONDS = (
-    5.0  # in the middle of a request, after which its place may go to another; sound comes many times a second
-)
+SILENT_SECONDS = 5.0  # within a request, after which its place may go to another: sound comes many times a second
 HEARD_UTTERANCES = 32  # whose other readings are kept until their words come back to be answered …
 HEARD_SECONDS = 30.0  # … and how long
 EVERYWHERE = ("0.0.0.0", "::", "*")  # noqa: S104  # named to be refused

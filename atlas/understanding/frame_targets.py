@@ -18,6 +18,7 @@ class Targets:
     def __init__(self, words: Mapping[str, Any]) -> None:
         self._nicknames: Mapping[str, Sequence[str]] = words.get("nicknames", {})
         self._whole_kinds: Sequence[str] = words.get("whole_kinds", ())
+        self._whole_when_off: Sequence[str] = words.get("whole_when_off", ())
 
     def of(self, tokens: Sequence[Token], names: Names, here: str) -> tuple[list[FrameTarget], str]:
         """Return what is named, and a room that nothing was named in."""
@@ -84,8 +85,9 @@ class Targets:
         kind, shape, many = token.value
         if shape == "door" and not any(one.shape == shape for one in names.devices):
             kind, shape = "lock", ""  # the doors of a house that only has locks on them
-        turned_off = kind == "light" and any(one.category == "action" and one.value == "off" for one in tokens)
-        many = many or any(one.category == "quantity" for one in tokens) or (turned_off and token.text == "light")
+        turned_off = any(one.category == "action" and one.value == "off" for one in tokens)
+        many = many or any(one.category == "quantity" for one in tokens)
+        many = many or (turned_off and token.text in self._whole_when_off)
         everything = not where and any(one.category == "quantity" and one.value == "everywhere" for one in tokens)
         rooms = _rooms_of(where, names)
         all_of_it = [one for one in names.devices if one.kind == kind and (not shape or one.shape in ("", shape))]

@@ -235,6 +235,10 @@ class Frames:
         """Tell whether a sentence begins as a question, and is no polite way to want something."""
         return bool(self._question.match(self._plain(text))) and not self._polite.search(text)
 
+    def is_statement(self, text: str) -> bool:
+        """Tell whether a sentence neither begins nor ends as a question."""
+        return not (text.rstrip().endswith("?") or self.is_question(text))
+
     def politely(self, text: str, names: Names, room: str) -> tuple[Command, ...]:
         """Return what a sentence wants that sounds like a question: "you can open the curtains, please?"."""
         if not text.rstrip().endswith("?") or not self._polite.search(text):

@@ -49,7 +49,7 @@ _SAME: Mapping[str, Sequence[str]] = {  # argument → those of the call before 
     **dict.fromkeys(("title", "about", "text", "words"), ("title", "text", "about", "words")),
     **dict.fromkeys(("day", "when", "time"), ("day", "start", "when")),
 }
-_TELLING = ("broadcast.say", "messages.leave")  # somebody, now or as soon as they can hear it
+BROADCAST, LEAVE = "broadcast.say", "messages.leave"  # somebody is told, now or as soon as they can hear it
 _DEEDS = ("on", "off", "open", "close", "lock", "unlock")  # that need a device
 _CHANGES = (
     "brighter",
@@ -175,10 +175,14 @@ class Parser:
         if read is None:
             return Parse("nothing", 1.0)
         best, second = read.likely[:2]
-        if best.act not in SILENT and len(self._several_timers.read(text)) > 1:
+        timers = best.act not in SILENT and any(one.act == "timers.start" for one in read.likely)
+        if timers and len(self._several_timers.read(text)) > 1:
             best = LikelyAct("timers.start", max(best.chance, SURE))
         addressed = any(piece.mask == "{PERSON}" for piece in pieces)
-        if addressed and {best.act, second.act} == {*_TELLING}:  # one in two words: which one, its own words tell
+        if addressed and {best.act, second.act} == {
+            BROADCAST,
+            LEAVE,
+        }:  # one in two words: which one, its own words tell
             best = replace(best, chance=best.chance + second.chance)
         of_devices = best.act not in (*SILENT, AMEND, "look", *self._slots, *self._canonical)
         least = SURE_TO_LOOK if best.act == "look" else MOST_SURE
@@ -364,7 +368,7 @@ class Parser:
         row = dict(self._slots[act])
         tool, arguments = row.pop("tool", act), dict[str, Any]()
         goes_on = before.act.partition(".")[0] == act.partition(".")[0] and act not in _NEW
-        if act == "messages.leave" and isinstance(person := before.arguments.get("person"), str):
+        if act == LEAVE and isinstance(person := before.arguments.get("person"), str):
             arguments["person"] = person  # "is Ben in?", "leave him a message"
         for argument, slot in row.items():
             value = reading.slot(slot.rstrip("!"), self._grammar)

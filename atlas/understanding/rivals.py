@@ -15,7 +15,7 @@ from atlas.understanding.frames import Frames
 from atlas.understanding.grammar import Command
 from atlas.understanding.meaning import NO_DEED, TurnMeaning
 from atlas.understanding.names import Names
-from atlas.understanding.parser import SILENT, Before, Parse, act_of, learnt_topics
+from atlas.understanding.parser import BROADCAST, LEAVE, SILENT, Before, Parse, act_of, learnt_topics
 from atlas.understanding.slots import LATER
 
 CERTAIN = 0.6  # of the parser, that nothing is asked for which a look answers
@@ -32,7 +32,6 @@ WRITTEN = (
     *("reminders.add", "reminders.remove", "tasks.add", "tasks.done"),
 )
 
-BROADCAST = "broadcast.say"
 UNTAUGHT = ("world.number", "world.choose", "world.echo")  # tools of which the parser was taught no sentence
 
 
@@ -160,8 +159,7 @@ def _nobody_can_know(rivals: Rivals) -> TurnMeaning | None:
 def _a_wish_is_no_look(rivals: Rivals) -> TurnMeaning | None:
     """Keep "lamp on, kettle off", which the parser, to whom no marks are shown, takes for a question."""
     deed = rivals.parse.act == "look" and not only_look(rivals.commands)
-    asks = rivals.text.rstrip().endswith("?") or rivals.frames.is_question(rivals.text)
-    return rivals.unchanged if deed and not asks else None
+    return rivals.unchanged if deed and rivals.frames.is_statement(rivals.text) else None
 
 
 def _there_is_more_to_look_at(rivals: Rivals) -> TurnMeaning | None:
@@ -250,7 +248,7 @@ def _the_parser_knows_what_it_is(rivals: Rivals) -> TurnMeaning | None:
 def _the_grammar_reads_the_same_tool_closer(rivals: Rivals) -> TurnMeaning | None:
     """Keep the grammar's names, lists and numbers where both mean the same tool, unless it is the home's."""
     tools = {one.tool for one in rivals.commands}
-    if tools == {BROADCAST} and rivals.parse.act == "messages.leave":
+    if tools == {BROADCAST} and rivals.parse.act == LEAVE:
         return rivals.unchanged
     if tools == {BROADCAST} and not _is_verbatim(rivals.commands, rivals.parse.text):
         return rivals.parsed

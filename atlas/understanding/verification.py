@@ -19,7 +19,7 @@ from atlas.understanding.grammar import Half
 from atlas.understanding.lasting_deeds import for_a_while
 from atlas.understanding.meaning import NO_DEED, TurnMeaning
 from atlas.understanding.names import Names
-from atlas.understanding.parser import NOT_PARSED, SILENT, SURE
+from atlas.understanding.parser import BROADCAST, LEAVE, NOT_PARSED, SILENT, SURE
 from atlas.understanding.patterns import act_pattern
 from atlas.understanding.rivals import CERTAIN_OF_ANOTHER, SURE_OF_SILENCE, parsed
 from atlas.understanding.second_chances import PRONOUNS, SecondChances
@@ -224,9 +224,9 @@ class Verification:
             return commands == read or are_like(parse, read)
         if are_like(parse, commands) and (parse.commands or parse.chance >= SURE):
             return True
-        if parse.act == "look" and not self._frames.is_question(text) and not text.rstrip().endswith("?"):
+        if parse.act == "look" and self._frames.is_statement(text):
             return True  # "lamp on, kettle off": the parser is shown no marks
-        if {one.tool for one in commands} == {"broadcast.say"} and parse.act in ("broadcast.say", "messages.leave"):
+        if {one.tool for one in commands} == {BROADCAST} and parse.act in (BROADCAST, LEAVE):
             return True  # said to somebody at once, or left for them
         if _is_one_deed(commands) and _named(parse.commands) == _named(commands) and parse.commands[-1] == commands[-1]:
             return True  # German says its verb once for several things, behind the last of them

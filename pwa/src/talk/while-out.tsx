@@ -19,16 +19,18 @@ const ICONS = { reminder: "bell", timer: "timer", alarm: "alarm", announcement: 
 export function WhileOut() {
   const say = words.value.away;
   const [waiting, setWaiting] = useState<Missed[]>([]);
+  const person = me.value?.person;
   useEffect(() => {
+    if (person === undefined) return; // asked once, when it is known for whom
     let over = false;
-    async function look(returned: boolean): Promise<void> {
-      const missed = await fetchMissed();
+    const look = async (returned: boolean): Promise<void> => {
+      const missed = await fetchMissed(person);
       if (over || !missed) return;
       remember(stillSeen(missed, seen()));
       const unseen = unseenOf(missed, seen());
       // What comes while somebody looks is told in its own way; here it only goes away once it waits no more.
       setWaiting((before) => (returned ? unseen : unseen.filter(({ id }) => before.some((one) => one.id === id))));
-    }
+    };
     const returned = () => document.hidden || void look(true);
     returned();
     document.addEventListener("visibilitychange", returned);
@@ -38,7 +40,7 @@ export function WhileOut() {
       document.removeEventListener("visibilitychange", returned);
       end();
     };
-  }, [account.value, me.value?.person]);
+  }, [account.value, person]);
   if (!waiting.length) return null;
   const messages = waiting.filter(({ kind }) => kind === "message").length;
   function dismiss(): void {
@@ -73,7 +75,7 @@ export function WhileOut() {
 }
 
 /** Ask for all that may wait; null where the house does not answer, or not this person. */
-async function fetchMissed(): Promise<Missed[] | null> {
+async function fetchMissed(person: string): Promise<Missed[] | null> {
   try {
     const [{ messages }, { reminders }, { timers }, { alarms }, { announcements }] = await Promise.all([
       request<VoiceMessagesReply>("/api/voice-messages"),
@@ -82,7 +84,7 @@ async function fetchMissed(): Promise<Missed[] | null> {
       request<AlarmsReply>("/api/alarms"),
       request<MissedReply>("/api/announcements/missed"),
     ]);
-    return missedOf({ messages, reminders, timers, alarms, announcements }, me.value?.person);
+    return missedOf({ messages, reminders, timers, alarms, announcements }, person);
   } catch (trouble) {
     if (!(trouble instanceof HouseTrouble)) throw trouble; // else the line says how the house is
     return null;
