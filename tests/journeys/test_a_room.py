@@ -102,7 +102,7 @@ intents:
 intent_script:
   GoodNight:
     action: [{action: home.turn, data: {device: kitchen light, on: false}}]
-    speech: {text: Sleep well.}
+    speech: {text: Sleep well. The kitchen light is off now.}
 """
 
 
@@ -129,7 +129,7 @@ def test_good_night_in_the_kitchen_does_what_the_house_is_to_do_then_and_is_answ
     ):
         kitchen.is_called(sounds, "kitchen_mic", spoken("Okay Nabu, good night."))
         kitchen.until("asleep")
-        assert "sleep well" in words_of(lit, played(), tmp_path)
+        assert "kitchen light" in words_of(lit, played(), tmp_path)
         assert not lit.is_lit()
         assert not loud(elsewhere())
 
