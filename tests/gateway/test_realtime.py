@@ -134,7 +134,7 @@ async def test_sessions_that_came_and_went_leave_nothing_behind(small: SmallHous
     await talk(3)
     before = objects()
     await talk(2 * MOST_KEPT)
-    await until(lambda: not grown())
+    await until(lambda: not grown(), 60)  # each look takes a second or two where many tests share a process
 
 
 # ── one turn ───────────────────────────────────────────────────────────────────────────────────────

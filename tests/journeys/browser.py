@@ -18,6 +18,7 @@ from tests.journeys.conftest import Running
 CHROMIUM = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), "")
 ANSWER_MS = 30_000
 MICROPHONE = ["--use-fake-device-for-media-stream", "--use-fake-ui-for-media-stream"]
+expect.set_options(timeout=ANSWER_MS)  # where a test names none: on a busy machine what comes at once comes late
 NAMES_THAT_ARE_NO_WORDS = re.compile(r"\[object|undefined|\bNaN\b|\bnull\b")
 
 
