@@ -125,6 +125,7 @@ def test_whatever_signs_are_written_there_is_a_number_or_a_reason(text: str) -> 
         ),
         ({"amount": "a", "unit": "week", "to": "hour"}, "1 week is 168 hours."),
         ({"amount": "a", "unit": "pint", "to": "ounce"}, "1 pint is 20 ounces."),
+        ({"amount": "3 hundred 50", "unit": "gram", "to": "metric pound"}, "350 grams is 0.7 metric pounds."),
     ],
 )
 async def test_units_are_converted(world: Any, arguments: dict[str, Any], text: str) -> None:

@@ -154,6 +154,8 @@ def _number_at(words: list[str], at: int) -> tuple[int, int]:
             group += _SMALL[word]
         elif re.fullmatch(r"\d+", word) and end + 1 < len(words) and words[end + 1] in _LARGE and not group:
             group = int(word)
+        elif re.fullmatch(r"\d{1,2}", word) and end > at and group % 100 == 0 and words[end - 1] in (*_LARGE, "and"):
+            group += int(word)  # "3 hundred 50"
         elif word in _LARGE and end > at:
             scale, last = _LARGE[word], _LARGE.get(words[end - 1], 0)
             if scale == 100 and group < 100:
@@ -170,7 +172,7 @@ def _number_at(words: list[str], at: int) -> tuple[int, int]:
             and end > at
             and words[end - 1] in _LARGE
             and words[end + 1 : end + 2]
-            and words[end + 1] in _SMALL
+            and (words[end + 1] in _SMALL or re.fullmatch(r"\d{1,2}", words[end + 1]))
         ):
             pass
         else:

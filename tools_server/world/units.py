@@ -44,6 +44,7 @@ UNITS = {
     "tonne": _unit("mass", 1000, noted("tonne"), noted("tonnes")),
     "ounce": _unit("mass", "0.028349523125", noted("ounce"), noted("ounces")),
     "pound": _unit("mass", "0.45359237", noted("pound"), noted("pounds")),
+    "metric pound": _unit("mass", "0.5", noted("metric pound"), noted("metric pounds")),
     "stone": _unit("mass", "6.35029318", noted("stone"), noted("stone")),
     "millilitre": _unit("volume", "0.001", noted("millilitre"), noted("millilitres")),
     "centilitre": _unit("volume", "0.01", noted("centilitre"), noted("centilitres")),
