@@ -102,8 +102,11 @@ class Targets:
                     fits = [one for one in near if one not in little] if little else []
                 if len(fits) == 1:
                     return FrameTarget(kind, {"device": fits[0].name}, fits[0].shape)
-        if rooms and not inside and len(all_of_it) == 1:
-            return FrameTarget(kind, {"device": all_of_it[0].name}, all_of_it[0].shape)
+        if rooms and not inside:  # "the door of the patio" is the patio door, wherever it is
+            called = [one for one in all_of_it if one.name.casefold().startswith(tuple(map(str.casefold, rooms)))]
+            only = next((group[0] for group in (called, all_of_it) if len(group) == 1), None)
+            if only:
+                return FrameTarget(kind, {"device": only.name}, only.shape)
         if not many:
             near = inside if rooms else (nearby or inside)
             called = [one for one in near if any(_ends_in(part, token.text) for part in _parts(one))] or near

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -217,3 +218,10 @@ def test_names_without_a_word_leave_every_sentence_readable(language: str) -> No
     grammar = open_grammar(language)
     masks = Masks(Lexicon(grammar.tables["frames"]), grammar.digits)
     assert "{LIST}" in [piece.mask for piece in masks.pieces("milk: camping _ 🔥 …", names)]
+
+
+def test_a_door_that_is_called_after_a_place_is_meant_by_that_place_wherever_it_is(frames: Frames) -> None:
+    rooms = (*HOUSE.rooms, NamedPlace("Terrace"))
+    house = replace(HOUSE, rooms=rooms, devices=(*HOUSE.devices, NamedDevice("Terrace Door", "lock", "Living Room")))
+    [command] = frames.read("lock the door of the terrace", house, "Kitchen")
+    assert (command.tool, command.arguments) == ("home.lock", {"device": "Terrace Door"})
