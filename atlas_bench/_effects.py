@@ -7,6 +7,7 @@ import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
+from itertools import takewhile
 from pathlib import Path
 from typing import Any, Literal
 
@@ -27,7 +28,9 @@ _ANEW = {
     **{"alarms.change": "alarms.set", "reminders.change": "reminders.add", "calendar.change": "calendar.add"},
     "timers.add": "timers.start",
 }
-_USUAL = {"list": "shopping"}  # an argument that was left out
+_USUAL = {"list": ("shopping", "Einkaufsliste", "Einkaufszettel")}  # an argument that was left out
+_UNHEARD = frozenset(["the", "a", "an", "my", "our", "on", "at", "to", "is", "s"])
+_STEM, _ENDING = 4, 2  # letters
 _CLOSE = 1.0  # of a number that was set
 _ONCE = ("next", "previous", "scene", "query", "mode")  # seen in the call, not in the state
 
@@ -220,7 +223,7 @@ def _lacks_call(tool: str, arguments: Mapping[str, Any], outcome: Outcome) -> st
 
 def _about(given: Mapping[str, Any], key: str) -> list[Any]:
     """Return what an argument holds; where a tool calls it something else, all of them."""
-    return [given[key]] if key in given else [*given.values(), _USUAL.get(key)]
+    return [given[key]] if key in given else [*given.values(), *_USUAL.get(key, ())]
 
 
 @cache
@@ -241,7 +244,19 @@ def _like(given: Any, wanted: Any) -> bool:
     if isinstance(given, list):
         return any(_like(one, wanted) for one in given)
     texts, meant = _words(given), _words(wanted)
-    return bool(texts) and bool(meant) and (texts <= meant or meant <= texts)
+    return bool(texts) and bool(meant) and (_hold(meant, texts) or _hold(texts, meant))
+
+
+def _hold(words: set[str], others: set[str]) -> bool:
+    """Whether each of some words is among others, but for its ending: "zurückrufe", "zurückrufen"."""
+    return all(any(_same_but_for_endings(one, other) for other in others) for one in words)
+
+
+def _same_but_for_endings(one: str, other: str) -> bool:
+    if one == other or not one.isalpha():
+        return one == other
+    alike = sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], zip(one, other, strict=False)))
+    return alike >= _STEM and max(len(one), len(other)) - alike <= _ENDING
 
 
 def _words(value: Any) -> set[str]:
@@ -249,4 +264,4 @@ def _words(value: Any) -> set[str]:
     for digits in _digits():  # "seventeen times 28" is "17 * 28"
         text = digits(text)
     words = re.findall(r"\w+", text)
-    return {re.sub(r"(?<=\w{3})s$", "", word) for word in words} - {"the", "a", "an", "my", "our", "on", "at", "to"}
+    return {re.sub(r"(?<=\w{3})s$", "", word) for word in words} - _UNHEARD
