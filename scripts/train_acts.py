@@ -55,7 +55,8 @@ def read_line(line: str) -> tuple[str, str, list[str], list[str]]:
         elif label == "O" and mask.startswith("{") and mask not in _NEVER_MEANT:
             label = "X"
         masks.append(mask)
-        labels.append(label)
+        if mask != "?":
+            labels.append(label)
         if piece[-1] in "]>":
             inside = ""
     return act, before, masks, labels
@@ -136,6 +137,14 @@ def fit(folder: Path, minutes: float, seed: int = 1, *, on: Path | None = None) 
     began, step, shown = time.monotonic(), 0, 0.0
     silent = torch.tensor(stored["silent"], device=device)
     long = test.rows((test.lengths >= LONG).nonzero()[:, 0])
+
+    def show() -> None:
+        print(
+            f"{100 * done:3.0f} %, {step * BATCH / len(lengths):.1f} times, {measure(model, test, silent)}; "
+            f"of {LONG} pieces and more {measure(model, long, silent)}",
+            flush=True,
+        )
+
     while (done := (time.monotonic() - began) / (60 * minutes)) < 1:
         mixed = np.random.RandomState(step).permutation(len(lengths))
         chunks = np.array_split(mixed, max(1, len(mixed) // (BATCH * 16)))  # of alike length inside of each
@@ -155,13 +164,10 @@ def fit(folder: Path, minutes: float, seed: int = 1, *, on: Path | None = None) 
             torch.nn.utils.clip_grad_norm_(model.parameters(), 1.0)
             groups.step()
             step += 1
-        if done - shown > 0.2 or done >= 1:
-            shown = done
-            print(
-                f"{100 * done:3.0f} %, {step * BATCH / len(lengths):.1f} times, {measure(model, test, silent)}; "
-                f"of {LONG} pieces and more {measure(model, long, silent)}",
-                flush=True,
-            )
+            if done - shown > 0.2:
+                shown = done
+                show()
+    show()
     weights = {name: values.detach().float().cpu().numpy() for name, values in model.named_parameters()}
     np.savez_compressed(folder / "acts.npz", **whole_numbers(weights), acts=np.array(json.dumps(stored["acts"])))
 
