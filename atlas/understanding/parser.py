@@ -155,6 +155,7 @@ class Parser:
         self._wondering = re.compile(words.get("wondering", "(?!)"), re.IGNORECASE)
         self._joint = re.compile(words.get("joint", "(?!)"), re.IGNORECASE)
         self._that = re.compile(words.get("that", "(?!)"), re.IGNORECASE)
+        self._there = re.compile(words.get("there", "(?!)"), re.IGNORECASE)
         self._several_timers = SeveralTimers(grammar.tables.get("several_timers", {}), grammar.digits)
         self._lacks: Mapping[str, tuple[str, Sequence[str]]] = words.get("lacks", {})
         self._says: Mapping[str, str] = words.get("says", {})
@@ -372,7 +373,7 @@ class Parser:
             arguments["person"] = person  # "is Ben in?", "leave him a message"
         for argument, slot in row.items():
             value = reading.slot(slot.rstrip("!"), self._grammar)
-            if not value and goes_on:
+            if not value and (goes_on or (slot == "place" and self._there.search(reading.text))):
                 value = next(
                     (before.arguments[one] for one in _SAME.get(argument, (argument,)) if before.arguments.get(one)), ""
                 )
@@ -428,7 +429,11 @@ class Parser:
         if named != words:
             return self._grammar.slots.sum_in(self._grammar.digits(named))
         last = re.search(r"(?:\w+ ){1,2}[\d.,]+\W*$|[-+*/x×÷] ?[\d.,]+\W*$", self._grammar.digits(words))
-        return self._grammar.slots.sum_in(f"{first} {last[0]}") if last else ""
+        if not last:
+            return ""
+        behind = f" {last[0]}"
+        joint = self._joint.match(behind)  # "and times two"
+        return self._grammar.slots.sum_in(f"{first} {behind[joint.end() if joint else 1 :]}")
 
 
 @dataclass(frozen=True, slots=True)

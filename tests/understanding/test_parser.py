@@ -291,10 +291,24 @@ def test_the_same_again_takes_the_value_that_was_set_before() -> None:
     assert command.arguments["temperature"] == 21.0
 
 
+def test_there_is_the_place_that_was_just_spoken_of() -> None:
+    before = Before("weather.now", {"place": "Toronto"})
+    [command] = english().parse("And what time is it there?", ENGLISH_NAMES, before=before).commands
+    assert (command.tool, command.arguments) == ("clock.time", {"place": "Toronto"})
+    [command] = english().parse("And what time is it?", ENGLISH_NAMES, before=before).commands
+    assert (command.tool, command.arguments) == ("clock.time", {})
+
+
 def test_a_sum_goes_on_with_the_one_before() -> None:
     before = Before("world.calculate", {"expression": "12 mal zwölf"})
     [command] = german().parse("das durch sechs", HOUSE_NAMES, before=before).commands
     assert command.arguments == {"expression": "( 12 mal 12 ) / 6"}
+    [command] = (
+        english()
+        .parse("And times two?", ENGLISH_NAMES, before=Before("world.calculate", {"expression": "9 times 7"}))
+        .commands
+    )
+    assert command.arguments == {"expression": "( 9 times 7 ) times 2"}
 
 
 @pytest.mark.parametrize(
@@ -418,6 +432,10 @@ def test_sums_are_read_as_people_say_them(text: str, expression: str) -> None:
 def test_a_unit_is_converted_in_whatever_order_it_is_asked_for() -> None:
     [command] = english().parse("the oven book says 350 Fahrenheit, what is that in Celsius", ENGLISH_NAMES).commands
     assert command.arguments == {"amount": "350", "unit": "fahrenheit", "to": "celsius"}
+    [command] = english().parse("all in ounces, so how many grams would six ounces of suet be", ENGLISH_NAMES).commands
+    assert command.arguments == {"amount": "6", "unit": "ounce", "to": "gram"}
+    [command] = german().parse("alles noch in Pfund, wie viel Kilo sind denn fünf Pfund?", Names()).commands
+    assert command.arguments == {"amount": "5", "unit": "metric pound", "to": "kilogram"}
 
 
 def test_what_lacks_a_length_of_time_is_asked_for_it() -> None:
