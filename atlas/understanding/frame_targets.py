@@ -9,8 +9,6 @@ from atlas.understanding.frame_deeds import FrameTarget
 from atlas.understanding.frame_words import LEAST_LETTERS, Token
 from atlas.understanding.names import NamedDevice, Names
 
-_TURNED_OFF = ("light", "switch", "media", "fan")  # by "everything off": no heating, and nothing that moves
-
 
 class Targets:
     """Finds what is meant with the nicknames of one language: "the big light" is the one on the ceiling."""
@@ -32,7 +30,7 @@ class Targets:
             wheres = [{place.category: place.value} for place in beside if place.value.casefold() not in taken]
             targets += [self._of_kind(kind, where, tokens, names, here) for where in wheres or [{}]]
         if not targets:
-            targets = self._called_in_short(tokens, places, names) or _all_there(tokens, places, names)
+            targets = self._called_in_short(tokens, places, names)
         rooms = [place.value for place in places if place.category == "room"]
         sent = bool(targets) and all(target.kind == "vacuum" for target in targets)  # "Robbie, do the kitchen"
         homes = {one.room for one in names.devices if one.kind == "vacuum"} if sent else set()
@@ -140,16 +138,6 @@ def _means_every_one(tokens: Sequence[Token]) -> bool:
 def _says_every(tokens: Sequence[Token]) -> bool:
     """Whether words mean all that there are, not two that were pointed at: "alle", but not "beide"."""
     return any(one.category == "quantity" and one.value == "every" for one in tokens)
-
-
-def _all_there(tokens: Sequence[Token], places: Sequence[Token], names: Names) -> list[FrameTarget]:
-    """Return all that can be turned off in a place, by their kinds: "everything off in the bedroom"."""
-    off = any(token.category == "action" and token.value == "off" for token in tokens)
-    if not off or not _says_every(tokens) or [place.category for place in places] != ["room"]:
-        return []
-    where = {"room": places[0].value}
-    there = {device.kind for device in names.devices if device.room == places[0].value}
-    return [FrameTarget(kind, {"kind": kind, **where}) for kind in _TURNED_OFF if kind in there]
 
 
 def _is_named_by(kind: Token, targets: Sequence[FrameTarget]) -> bool:

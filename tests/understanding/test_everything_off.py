@@ -6,10 +6,12 @@ from typing import Any
 
 import pytest
 
+from atlas.conversation import Actor, Turn
 from atlas.understanding.everything_off import EverythingOff
 from atlas.understanding.frame_words import Lexicon
 from atlas.understanding.grammar import Grammar, open_grammar
 from atlas.understanding.names import NamedDevice, NamedPlace, Names
+from atlas.understanding.understanding import Reader
 
 CAN = frozenset({"on"})
 HOUSE = Names(
@@ -92,3 +94,27 @@ def test_german_says_it_as_well() -> None:
         assert off(german, text) == [{"on": False, "kind": kind, "room": "Kitchen"} for kind in kinds], text
     assert [one.label for one in off(german, "Schalte alles aus!")] == ["alles im Haus", "alles hier (Kitchen)"]
     assert off(german, "alles aus dem Kitchen") is None
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Küche alles aus",
+        "Küche alles aus, danke",
+        "Küche bitte alles ausmachen",
+        "Alles in der Küche aus",
+        "In der Küche alles aus",
+    ],
+)
+def test_a_fridge_on_a_plug_stays_on_however_everything_off_is_said(text: str) -> None:
+    house = Names(
+        (
+            NamedDevice("Deckenlampe", "light", "Küche"),
+            NamedDevice("Kühlschrank", "switch", "Küche"),
+            NamedDevice("Radio", "media", "Küche"),
+        ),
+        (NamedPlace("Küche"),),
+    )
+    meant = Reader(open_grammar("de")).understand(Turn("", text, Actor("", "test", "owner", ""), 0.0), house)
+    kinds = ("light", "media")
+    assert [one.arguments for one in meant.commands] == [{"on": False, "kind": kind, "room": "Küche"} for kind in kinds]
