@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from itertools import islice
 from typing import Any
 
-from atlas.understanding.dialogue import TARGETS
+from atlas.understanding.dialogue import PLAYING, TARGETS
 from atlas.understanding.frames import Frames
 from atlas.understanding.names import NamedDevice, Names
 from atlas.understanding.slots import Command
@@ -21,12 +21,12 @@ from atlas.understanding.slots import Command
 MOST_DEVICES = 24  # a house has some lights, and all but one of them are done one by one
 LONGEST_CHARACTERS = 400  # a longer text is no wish with an exemption, and its halves would cost time
 MOST_JOINTS = 6  # at which a text may part; each costs some milliseconds
-_KINDS = {
+_KINDS = {  # of what a tool is for that takes no kind
     "home.lock": "lock",
     "home.unlock": "lock",
     "home.clean": "vacuum",
     "home.mow": "mower",
-    "home.pause": "media",
+    **dict.fromkeys(PLAYING, "media"),
 }
 
 

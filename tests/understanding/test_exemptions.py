@@ -75,6 +75,8 @@ def meant(text: str, room: str = "", history: tuple[Message, ...] = ()) -> Under
         ("lock all the doors other than the back door", "home.lock", ["front door"]),
         ("all blinds up, except the bedroom", "home.open", ["kitchen blind"]),
         ("pause everything except the television", "home.pause", ["kitchen radio"]),
+        ("mute all speakers except the kitchen radio", "home.mute", ["television"]),
+        ("mute everything except the television", "home.mute", ["kitchen radio"]),
         ("turn off the kitchen light but keep the hall light on", "home.turn", ["kitchen light"]),
     ],
 )
