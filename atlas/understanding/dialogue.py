@@ -16,9 +16,10 @@ from typing import Any
 from atlas.conversation import Message, ToolCall, Turn
 from atlas.understanding.choices import Choices, ChoiceWords, MeaningChoice
 from atlas.understanding.devices import Arguments, without
-from atlas.understanding.frame_deeds import most_by, without_kind
+from atlas.understanding.frame_deeds import most_by
 from atlas.understanding.frames import Frames
 from atlas.understanding.grammar import Grammar
+from atlas.understanding.home_tools import CLEANS, PLAYING, TARGETS, accepts
 from atlas.understanding.names import NOBODY, NamedDevice, Names
 from atlas.understanding.parser import act_of
 from atlas.understanding.slots import LATER, Command
@@ -28,12 +29,8 @@ LEANS_SECONDS = 120.0  # after that nobody knows any more what "it" was
 MOST_THINGS = 12  # that one "them" may mean
 LOOKED_BACK = 4  # exchanges in which "the other one" may have been named beside the first
 TITLED = ("calendar", "reminders", "tasks", "lists")  # topics whose things are called by words
-TARGETS = ("device", "room", "floor", "kind", "shape", "everything")
 UNDO = "history.undo"
 AGREES_BACK = 2  # exchanges in which "them" may have its like
-PLAYING = ("home.play", "home.pause", "home.next", "home.previous", "home.mute")
-CLEANS = "home.clean"
-OF_ONE_KIND = (CLEANS, "home.lock", "home.mow", *PLAYING)
 
 Commands = Callable[[str], tuple[Command, ...]]  # what a text is by itself
 
@@ -565,7 +562,8 @@ class Dialogue:
             return Command(made.tool, {**made.arguments, "room": spoken_of}) if made and nowhere else made
         shape = {"shape": call.arguments["shape"]} if call.arguments.get("shape") and "device" not in target else {}
         remainder.pop("shape", None)
-        return Command(call.name, remainder | shape | (without_kind(target) if call.name in OF_ONE_KIND else target))
+        target = target if accepts(call.name, "kind") else {k: v for k, v in target.items() if k != "kind"}
+        return Command(call.name, remainder | shape | target)
 
     def other_one(self, call: ToolCall, rest: str, exchanges: Sequence[EarlierTurn], names: Names) -> Command | None:
         """Return a call for "the other one" instead, or for "the first one"; `None` when `rest` is neither."""

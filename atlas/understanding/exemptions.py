@@ -13,21 +13,14 @@ from dataclasses import dataclass
 from itertools import islice
 from typing import Any
 
-from atlas.understanding.dialogue import PLAYING, TARGETS
 from atlas.understanding.frames import Frames
+from atlas.understanding.home_tools import KIND_OF_TOOL, TARGETS
 from atlas.understanding.names import NamedDevice, Names
 from atlas.understanding.slots import Command
 
 MOST_DEVICES = 24  # a house has some lights, and all but one of them are done one by one
 LONGEST_CHARACTERS = 400  # a longer text is no wish with an exemption, and its halves would cost time
 MOST_JOINTS = 6  # at which a text may part; each costs some milliseconds
-_KINDS = {  # of what a tool is for that takes no kind
-    "home.lock": "lock",
-    "home.unlock": "lock",
-    "home.clean": "vacuum",
-    "home.mow": "mower",
-    **dict.fromkeys(PLAYING, "media"),
-}
 
 
 @dataclass(frozen=True, slots=True)
@@ -151,7 +144,7 @@ def devices_of(command: Command, names: Names, here: str) -> list[NamedDevice]:
     given = command.arguments
     if "device" in given:
         return [one for one in names.devices if one.name == given["device"] and given.get("room", one.room) == one.room]
-    kind = given.get("kind", _KINDS.get(command.tool, ""))
+    kind = given.get("kind", KIND_OF_TOOL.get(command.tool, ""))
     every = [
         one
         for one in names.devices

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from atlas.understanding.frame_words import Token
+from atlas.understanding.home_tools import accepted
 from atlas.understanding.names import Names
 from atlas.understanding.slots import LATER, Command
 
@@ -267,15 +268,13 @@ def _command(action: str, target: FrameTarget, frame: Frame) -> Command | None:
     if values and {*values} != {"by"}:
         return _setting(action, target, values)
     if frame.room and kind == "vacuum":
-        named = {"room": frame.room}
-    if kind in ("vacuum", "mower"):
-        named.pop("everything", None)  # "vacuum the whole house": all of it is what they do anyway
+        named = {"kind": kind, "room": frame.room}
     guarded = kind == "lock" or target.shape in ("garage", "gate", "door")
     match action, kind:
         case ("on" | "open" | "play" | "up", "scene") | ("", "scene"):
             return Command("home.scene", {"name": named["device"]}) if "device" in named else None
         case ("lock" | "close", "lock"):
-            return Command("home.lock", without_kind(named))
+            return _call("home.lock", named)
         case ("unlock" | "open", "lock"):
             return Command("home.unlock", named) if "device" in named else None
         case ("open" | "up" | "unlock", "cover") if guarded:
@@ -285,19 +284,19 @@ def _command(action: str, target: FrameTarget, frame: Frame) -> Command | None:
         case ("close" | "down" | "off" | "lock", "cover") | ("close" | "off" | "stop" | "down" | "lock", "valve"):
             return Command("home.close", named)
         case ("clean" | "on" | "play", "vacuum"):
-            return Command("home.clean", without_kind(named))
+            return _call("home.clean", named)
         case ("dock" | "off" | "stop" | "close" | "pause", "vacuum"):
-            return Command("home.dock", named)
+            return _call("home.dock", named)
         case ("mow" | "on" | "play" | "open", "mower"):
-            return Command("home.mow", without_kind(named))
+            return _call("home.mow", named)
         case ("dock" | "off" | "stop" | "pause" | "close", "mower"):
-            return Command("home.dock", named)
+            return _call("home.dock", named)
         case ("play" | "pause" | "next" | "previous", "media"):
-            return Command(f"home.{action}", without_kind(named))
+            return _call(f"home.{action}", named)
         case ("stop", "media"):
-            return Command("home.pause", without_kind(named))
+            return _call("home.pause", named)
         case ("mute" | "unmute", "media"):
-            return Command("home.mute", {"muted": action == "mute", **without_kind(named)})
+            return _call("home.mute", {"muted": action == "mute", **named})
         case ("on" | "open" | "play", "light" | "switch" | "climate" | "fan" | "media"):
             return Command("home.turn", {"on": True, **named})
         case ("off" | "close" | "stop", "light" | "switch" | "climate" | "fan" | "media"):
@@ -309,6 +308,10 @@ def _command(action: str, target: FrameTarget, frame: Frame) -> Command | None:
         by = values.get("by", _STEPS[what])
         return Command("home.adjust", {"what": what, "by": STEPS[action] * by, **named})
     return None
+
+
+def _call(tool: str, arguments: Mapping[str, Any]) -> Command:
+    return Command(tool, accepted(tool, arguments))
 
 
 def _setting(action: str, target: FrameTarget, values: Mapping[str, Any]) -> Command | None:
@@ -332,8 +335,3 @@ def _setting(action: str, target: FrameTarget, values: Mapping[str, Any]) -> Com
     if kind == "cover" and action in ("close", "down") and wanted["position"] == 100:
         wanted["position"] = 0  # "all the way down"
     return Command("home.set", {**wanted, **target.arguments})
-
-
-def without_kind(named: Mapping[str, Any]) -> Arguments:
-    """Return the arguments of a tool that is about one kind only; the only one of its kind needs no room."""
-    return {key: value for key, value in named.items() if key != "kind"}

@@ -32,10 +32,10 @@ from atlas.understanding.frame_deeds import (
     later,
     most_by,
     refused,
-    without_kind,
 )
 from atlas.understanding.frame_targets import Targets
 from atlas.understanding.frame_words import Lexicon, Token
+from atlas.understanding.home_tools import accepted
 from atlas.understanding.names import NOBODY, NamedDevice, Names
 from atlas.understanding.patterns import IN_MEMORY, Rewrites
 from atlas.understanding.slots import Command
@@ -298,8 +298,8 @@ class Frames:
         doing = Token("action", action_of(act), act)
         targets, place = self._targets.of([*named, *beside, doing], names, room)
         if act == "query":
-            where = without_kind(targets[0].arguments) if targets else {"room": place} if place else {}
-            return (Command("home.play", {"query": query, **where}),) if query else ()
+            where = targets[0].arguments if targets else {"room": place} if place else {}
+            return (Command("home.play", accepted("home.play", {"query": query, **where})),) if query else ()
         if values is None:
             return ()
         action = [action_of(act)] if {*values} <= {"by"} else []
@@ -590,8 +590,8 @@ class Frames:
             targets, place = self._targets.of(tokens or [], names, room)
             if where and (tokens is None or not (place or [one for one in targets if one.kind == "media"])):
                 continue
-            named = dict(targets[0].arguments) if targets else {"room": place} if place else {}
-            return Command("home.play", {"query": heard["query"].strip(), **without_kind(named)})
+            named = targets[0].arguments if targets else {"room": place} if place else {}
+            return Command("home.play", accepted("home.play", {"query": heard["query"].strip(), **named}))
         return None
 
     # ── looking ─────────────────────────────────────────────────────────────────────────────────────

@@ -8,6 +8,7 @@ from functools import lru_cache
 from typing import Any
 
 from atlas.understanding.grammar import Half
+from atlas.understanding.home_tools import accepted
 from atlas.understanding.names import NamedDevice, Names
 from atlas.understanding.public import KIND_OF_DOMAIN, IntentReading, PublicGrammar
 from atlas.understanding.slots import LATER, Command
@@ -17,19 +18,6 @@ LONGEST_WORDS = 12  # of a list's item, a timer's name or a place; longer ones a
 HOTTEST_CELSIUS = 45  # nobody wants a room so warm: a higher number is in °F
 REMEMBERED = 64  # sentences
 VOLUME_STEP = 10  # percent points
-_PLACED = frozenset({"device", "room", "floor", "kind", "shape", "everything"})
-_NOT_TAKEN = {  # what of a target a tool has no argument for
-    "home.lock": {"kind", "shape"},
-    "home.unlock": {"floor", "kind", "shape", "everything"},
-    "home.play": {"kind", "shape"},
-    "home.pause": {"kind", "shape"},
-    "home.next": {"kind", "shape", "everything"},
-    "home.previous": {"kind", "shape", "everything"},
-    "home.mute": {"kind", "shape"},
-    "home.clean": {"floor", "kind", "shape", "everything"},
-    "home.mow": _PLACED - {"device"},
-    "home.dock": _PLACED - {"device", "kind"},
-}
 _GUARDED = ("garage", "gate", "door")  # covers that let people in: they are opened as locks are
 _QUANTITIES = {"any": "any", "all": "all", "which": "which", "how_many": "how_many", "where": "where"}
 _SAME: Mapping[str, tuple[str, Mapping[str, Any]]] = {  # intent → the tool that is it, and what every call of it says
@@ -150,10 +138,7 @@ def _command(reading: IntentReading, names: Names, room: str) -> Command | None:
         return _setting(reading, names)
     if intent in _SAME:
         tool, always = _SAME[intent]
-        target = _target(reading, names, kind=str(always.get("kind", "")))
-        if tool == "home.clean":
-            target["room"] = target["room"] or target["floor"]  # it takes a floor's name for its rooms
-        return _call(tool, {**target, **always})
+        return _call(tool, {**_target(reading, names, kind=str(always.get("kind", ""))), **always})
     if intent in _TIMERS:
         return _timer(reading)
     if intent in _LISTS:
@@ -323,7 +308,4 @@ def _step(text: Any) -> int:
 
 def _call(tool: str, arguments: Mapping[str, Any]) -> Command:
     """Return the call, without what was not said."""
-    never = _NOT_TAKEN.get(tool, ())
-    return Command(
-        tool, {name: value for name, value in arguments.items() if name not in never and value not in ("", None)}
-    )
+    return Command(tool, {name: value for name, value in accepted(tool, arguments).items() if value not in ("", None)})

@@ -11,13 +11,13 @@ from collections.abc import Mapping, Sequence
 
 from atlas.understanding.dialogue import with_target
 from atlas.understanding.frame_words import Lexicon, Token, spelled
+from atlas.understanding.home_tools import accepts
 from atlas.understanding.names import NamedDevice, Names
 from atlas.understanding.slots import Command
 
 _GOES_ANYWHERE = ("vacuum", "mower", "person", "scene", "sensor")  # kinds that a place does not tell apart
 _ROOM = "room"  # which "spare room" and "living room heating" share
 _WITHOUT_A_PLACE = ("home.scene", "home.mow", "home.dock")
-_WITHOUT_A_KIND = ("home.lock", "home.unlock", "home.play", "home.pause", "home.next", "home.previous", "home.mute")
 
 
 class NamedPlaces:
@@ -105,7 +105,7 @@ def _at(command: Command, place: Mapping[str, str], names: Names) -> Command:
     tool, given = command.due_tool, command.due_arguments
     kinds = {one.kind for one in names.devices if one.name == given.get("device")}
     kind = given.get("kind") or (kinds.pop() if kinds else "")
-    named = {"kind": kind} if kind and tool not in _WITHOUT_A_KIND else {}
+    named = {"kind": kind} if kind and accepts(tool, "kind") else {}
     named = {"device": given["device"]} if tool == "home.unlock" and "device" in given else named
     return with_target(command, {**named, **place})
 

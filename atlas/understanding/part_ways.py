@@ -9,8 +9,8 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from atlas.understanding.dialogue import TARGETS
 from atlas.understanding.exemptions import devices_of
+from atlas.understanding.home_tools import TARGETS
 from atlas.understanding.names import Names
 from atlas.understanding.slots import Command
 

@@ -11,9 +11,10 @@ from functools import partial
 from typing import Protocol
 
 from atlas.understanding.command_traits import is_nowhere, name_any, of_home, only_look, says_all
-from atlas.understanding.dialogue import TARGETS, Commands
+from atlas.understanding.dialogue import Commands
 from atlas.understanding.frames import Frames
 from atlas.understanding.grammar import Grammar, Half
+from atlas.understanding.home_tools import TARGETS
 from atlas.understanding.names import Names
 from atlas.understanding.parser import NOT_PARSED, NOTHING, Before, Parse, Parser
 from atlas.understanding.slots import Command

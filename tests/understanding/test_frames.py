@@ -65,6 +65,8 @@ WANTED: dict[str, Any] = {
     "draw the curtains back": ("home.open", {"device": "Curtains"}),
     "louder, I love this one": ("home.adjust", {"what": "volume", "by": 10, "kind": "media"}),
     "put some Queen on in the kitchen": ("home.play", {"query": "Queen", "room": "Kitchen"}),
+    "start all the mowers in the garden": ("home.mow", {}),
+    "stop the vacuum in the bedroom": ("home.dock", {"kind": "vacuum"}),
     "Robbie, go home": ("home.dock", {"device": "Robbie"}),
     "water off in the garden": ("home.close", {"device": "Garden Tap"}),
     "movie night, house": ("home.scene", {"name": "Movie Night"}),

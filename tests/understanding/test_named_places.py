@@ -96,6 +96,12 @@ def test_one_that_its_name_tells_apart_is_not_what_was_spoken_of(grammar: Gramma
     assert command.arguments == {"device": "Back door"}
 
 
+def test_a_tool_that_is_for_one_kind_is_called_without_it(grammar: Grammar) -> None:
+    for tool in ("home.clean", "home.lock", "home.pause"):
+        [command] = held(grammar, "do it in the loft", tool, kind="one that it is for")
+        assert command.arguments == {"room": "loft"}, tool
+
+
 def test_what_is_done_later_is_done_there_too(grammar: Grammar) -> None:
     inner = {"on": False, "device": "Bedside lamp"}
     later = Command("later.do", {"seconds": 600, "tool": "home.turn", "arguments": inner})
