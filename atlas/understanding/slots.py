@@ -26,7 +26,7 @@ MOST_FORECAST_DAYS = 7  # that weather.forecast tells
 DAY_SECONDS = 86_400
 ARGUMENT_OF_PUBLIC_SLOT = {"start_seconds": "seconds", "area": "room"}
 _CHANGES_A_TIMER = ("HassIncreaseTimer", "HassDecreaseTimer")  # their "seconds" is by how much
-_NAMES = ("name", "list", "person", "assignee", "agent", "sender", "to")
+_OWNED = ("list", "person", "assignee", "agent", "sender", "to")  # may end in a possessive: "Anna's"
 _PLACES = ("place", "country", "folder", "path", "start", "end")
 _TITLES = ("title", "about", "words", "new_title", "subject")
 _FOUND_BY = ("title", "about")  # what a tool looks for need not hold the article it was said with
@@ -157,8 +157,7 @@ class Slots:
             return (Command("lists.check", {"items": self.things(arguments["title"], heard.written)}, whole),)
         if metadata.get("relative") and not self._is_relative(arguments["about"]):
             return ()
-        made = [Command(tool, arguments, whole)]
-        return tuple(done for command in made for done in self.settled(command, heard))
+        return tuple(self.settled(Command(tool, arguments, whole), heard))
 
     def settled(self, command: Command, heard: MaskedSentence) -> Iterator[Command]:
         """Yield a command with its arguments as its tool wants them; nothing when they do not fit each other."""
@@ -186,7 +185,7 @@ class Slots:
             return value
         if argument == "expression":
             return value if self._is_sum(words) else ""
-        if argument == "amount" or (argument == "more" and self._is_amount(words)):
+        if argument == "amount":
             return value if self._is_amount(words) else ""
         if argument == "options":
             return value if len(words) <= LONGEST_TITLE_WORDS else ""
@@ -196,7 +195,7 @@ class Slots:
         if argument == "person" and value.lower() in self._everyone:
             return "everyone"
         words = without(words, self.tidied)
-        if argument in _NAMES and argument != "name":
+        if argument in _OWNED:
             words = [self._owning.sub("", word) for word in words]
         inner = {*words[1:-1]} & self.tidied  # "brushing my teeth"
         strange = any({word.lower()} - inner & self._never_names or any(c.isdigit() for c in word) for word in words)
