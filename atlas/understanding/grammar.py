@@ -308,7 +308,7 @@ class Grammar:
         if slot == "target":
             return self.slots.devices.are_known(value) and bool(self.slots.devices.targets(value))
         if slot == "text":
-            return not self._negation.search(value) and len(value.split()) <= LONGEST_CHARACTERS
+            return not self._negation.search(value)
         return self.slots.is_thing(value) and not any(character.isdigit() for character in value)
 
 
