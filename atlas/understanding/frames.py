@@ -150,7 +150,7 @@ class Frames:
                 frames[-1].wants = True  # "a little light in the hall, please"
             if not frame.empty and not (frame.refers and not frame.actions and not frame.values):
                 frames.append(frame)
-        commands = tuple(self._commands(joined(frames), antecedent, names, room)) if frames else hinted
+        commands = tuple(self._commands(joined(frames), antecedent, names)) if frames else hinted
         if not seconds:
             return commands
         return tuple(later(command, seconds) for command in commands)
@@ -535,9 +535,7 @@ class Frames:
         frame.targets, frame.room = self._targets.of(tokens, names, room)
         return frame
 
-    def _commands(
-        self, frames: Sequence[Frame], antecedent: Sequence[FrameTarget], names: Names, room: str
-    ) -> Iterator[Command]:
+    def _commands(self, frames: Sequence[Frame], antecedent: Sequence[FrameTarget], names: Names) -> Iterator[Command]:
         made: list[Command] = []
         for frame in frames:
             targets = frame.targets or (list(antecedent) if frame.refers or frame.values or frame.actions else [])

@@ -11,7 +11,6 @@ from atlas.understanding.slots import Command
 
 ALIKE = 0.8  # of two names, so that one is the other mistyped: "shoping" 0.93, "packing" 0.67
 LEAST_LETTERS = 4
-ADDS = "lists.add"
 
 
 def with_near_name(command: Command, names: Names, usual: Sequence[str]) -> Command | None:

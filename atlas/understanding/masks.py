@@ -34,11 +34,6 @@ class MaskedPiece:
         """Return the piece in a text that begins so many characters earlier."""
         return replace(self, start=self.start + by, end=self.end + by)
 
-    @property
-    def word(self) -> str:
-        """The mask as a plain word."""
-        return self.mask.strip("{}").lower()
-
 
 class Masks:
     """Masks the sentences of one language. `digits` writes out numbers as digits. Immutable."""

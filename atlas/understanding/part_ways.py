@@ -43,6 +43,6 @@ class PartWays:
                 continue
             if not all("position" in one.can or not one.can for one in devices_of(command, names, room)):
                 return ()
-            target = {key: value for key, value in command.arguments.items() if key in (*TARGETS, "shape")}
+            target = {key: value for key, value in command.arguments.items() if key in TARGETS}
             made.append(Command("home.adjust", {"what": "position", "by": by, **target}))
         return tuple(made)

@@ -66,7 +66,6 @@ class IntentReading:
     here: bool = False  # its area is the speaker's room, and was not said
     domain: str = ""  # of the name in it, such as "light"
     response: str = ""  # which of the intent's answers: "how_many", "which"
-    combination: str = ""  # of slots, as the grammar calls it
     wildcards: Mapping[str, str] = field(default_factory=dict)  # slots that took any words
     score: tuple[int, ...] = ()  # the least is the best
 
@@ -291,7 +290,6 @@ def reading_of(result: RecognizeResult, room: str) -> IntentReading:
         here=area is not None and not area.text and area.value == room,
         domain=str(context.get("domain", "")) if exact else "",
         response=result.response or "",
-        combination=str((result.intent_metadata or {}).get("slot_combination", "")),
         wildcards={entity.name: " ".join(entity.text.split()) for entity in guessed},
         score=(
             -len(name.text) if exact and name is not None else 0,

@@ -24,7 +24,7 @@ from atlas.understanding.sentence_reader import SentenceReader
 from atlas.understanding.wish_clauses import WishClauses, parts_of
 
 LIKELY_IN_PART = 0.5  # that a whole turn asks for what a part of it does, where another part negates or reports
-PRONOUNS = ("unnamed", "pronouns", "that")  # whichever a language has
+PRONOUNS = ("unnamed", "pronouns")  # whichever a language has
 
 
 class SecondChances:
