@@ -17,7 +17,7 @@ from atlas.understanding.sayable import Sayable, list_values, said_by
 from atlas.ways import Anything, SharedWay, Slot, Values, Way, WaySeries, either, maybe
 
 MOST_COUNTED = 100
-_SECONDS = re.compile(r"\{timer_seconds:\w+\}(?:<s>| second\[s\]| second| Sekunden)")
+_SECONDS = re.compile(r"\{timer_seconds:\w+\}(?: second\[s\]| second| Sekunden)")
 _LATER = ("HassStartTimer", "HassIncreaseTimer", "HassDecreaseTimer")  # the house's own sentences have lengths as well
 _SPOKEN = {"en": english_ways, "de": german_ways}  # how numbers and times are said
 
