@@ -7,7 +7,6 @@ from dataclasses import replace
 from functools import lru_cache
 from typing import Any
 
-from atlas.understanding.grammar import Half
 from atlas.understanding.home_tools import accepted
 from atlas.understanding.names import NamedDevice, Names
 from atlas.understanding.public import KIND_OF_DOMAIN, IntentReading, PublicGrammar
@@ -71,7 +70,7 @@ _REPLIES: Mapping[str, Mapping[str, str]] = {
     "fr": {"HassNevermind": "D'accord.", "hello": "Bonjour."},
 }
 
-Meant = tuple[Command, ...] | Half | str | None
+Meant = tuple[Command, ...] | str | None
 
 
 class PublicReader:

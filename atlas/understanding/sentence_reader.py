@@ -23,8 +23,8 @@ from atlas.understanding.slots import Command
 class Public(Protocol):
     """The public grammar, over the names of this house."""
 
-    def read(self, text: str, names: Names, room: str) -> tuple[Command, ...] | Half | str | None:
-        """Return the commands that `text` is from its first word to its last, or half a command; `None` for neither.
+    def read(self, text: str, names: Names, room: str) -> tuple[Command, ...] | str | None:
+        """Return the commands that `text` is from its first word to its last; `None` where it is none.
 
         A text is what to say to words that ask for no deed: "never mind".
 
@@ -90,7 +90,7 @@ class SentenceReader:
         swallowed = len(free) > 1 and "query" in public[0].arguments  # two deeds, taken for the name of a song
         return free if swallowed else public
 
-    def by_public(self, text: str, names: Names, room: str) -> tuple[Command, ...] | Half | str | None:
+    def by_public(self, text: str, names: Names, room: str) -> tuple[Command, ...] | str | None:
         """Return what the public grammar makes of words; of those with a "don't", only what it has itself.
 
         "I don't like this song" is one of its sentences. What takes any words would take a "don't" as well.
@@ -107,7 +107,7 @@ class SentenceReader:
         if half := self.grammar.half(text, names):
             return half
         public = self.by_public(text, names, room)
-        return public if isinstance(public, (Half, str)) else None
+        return public if isinstance(public, str) else None
 
     def parse(self, text: str, names: Names, room: str, before: Before = NOTHING) -> Parse:
         """Return what the parser makes of words; `NOT_PARSED` where there is none."""
