@@ -30,7 +30,7 @@ from atlas.errors import ConfigError
 from atlas.understanding.loose_patterns import LoosePatterns, letters
 from atlas.understanding.names import Names
 from atlas.understanding.patterns import PatternIndex
-from atlas.understanding.templates import with_sentences
+from atlas.understanding.templates import with_only
 
 LONGEST_CHARACTERS = 200  # no command is longer; longer text is conversation, and costs time to match
 DOMAINS: Mapping[str, tuple[str, ...]] = {  # a kind of device → the domains that Home Assistant has for it
@@ -151,15 +151,15 @@ class PublicGrammar:
             named[name] = house.values_in(name, plain.casefold())
             lists[name] = TextSlotList(name=name, values=named[name])
         domains = {value.context["domain"] for value in named["name"]}
-        some = self._some(plain, {name for name, values in named.items() if values}, domains)
+        possible = self._possible(plain, {name for name, values in named.items() if values}, domains)
+        some = with_only(self._all, ((one.intent.name, one.data, one.sentence) for one in possible))
         if some.intents:
             context = {"area": room}
             yield from hassil.recognize_all(plain, some, slot_lists=lists, intent_context=context)
 
-    def _some(self, text: str, named: set[str], domains: set[str]) -> Intents:
-        """Return the grammar of the templates that `text` may be. They share all that hassil has compiled."""
+    def _possible(self, text: str, named: set[str], domains: set[str]) -> Iterator[_Template]:
+        """Yield the templates that `text` may be."""
         spoken = self._without_skips(text)
-        blocks: dict[str, dict[int, tuple[IntentData, list[Sentence]]]] = {}
         for number in sorted(set().union(*map(self._index.possible, spoken))):
             template = self._templates[number]
             if not template.lists <= named:
@@ -167,18 +167,8 @@ class PublicGrammar:
             required = template.data.requires_context.get("domain")
             if required is not None and "name" in template.lists and domains.isdisjoint(required):
                 continue
-            if not any(map(template.loose.fullmatch, spoken)):
-                continue
-            remainder = blocks.setdefault(template.intent.name, {}).setdefault(id(template.data), (template.data, []))
-            remainder[1].append(template.sentence)
-        whole = self._all
-        intents = {
-            name: Intent(name, [with_sentences(data, sentences) for data, sentences in remainder.values()])
-            for name, remainder in blocks.items()
-        }
-        return Intents(
-            whole.language, intents, whole.slot_lists, whole.expansion_rules, whole.skip_words, whole.settings
-        )
+            if any(map(template.loose.fullmatch, spoken)):
+                yield template
 
     def _without_skips(self, text: str) -> set[str]:
         """Return the letters of a text as it is, and without words that may be skipped: all, or those at one end."""

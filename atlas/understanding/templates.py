@@ -111,7 +111,8 @@ class Templates:
         fitting = (self._halves if half else self._wholes).of(words)
         out = "" if self._may_hold_a_sum(words) else SUM
         some = [one for one in fitting if one.intent.name != out and one.loose.fullmatch(plain)]
-        return tuple(hassil.recognize_all(words, self._only(some))) if some else ()
+        only = with_only(self.every, ((one.intent.name, one.data, one.sentence) for one in some))
+        return tuple(hassil.recognize_all(words, only)) if some else ()
 
     def _may_hold_a_sum(self, words: str) -> bool:
         """Whether words have numbers and what is done with them: to hassil any words are a sum."""
@@ -138,21 +139,6 @@ class Templates:
             for start, end in product(starts, ends)
         }
         return _Edges(fitting, starts, ends)
-
-    def _only(self, some: Iterable[_Template]) -> Intents:
-        """Return the grammar of a few sentences. They share all that hassil has compiled with each other."""
-        remainder: dict[str, dict[int, tuple[IntentData, list[Sentence]]]] = {}
-        for one in some:
-            blocks = remainder.setdefault(one.intent.name, {})
-            blocks.setdefault(id(one.data), (one.data, []))[1].append(one.sentence)
-        intents = {
-            name: Intent(name, [with_sentences(data, sentences) for data, sentences in blocks.values()])
-            for name, blocks in remainder.items()
-        }
-        whole = self.every
-        return Intents(
-            whole.language, intents, whole.slot_lists, whole.expansion_rules, whole.skip_words, whole.settings
-        )
 
     def _edges(self, expression: Expression, edge: Edge) -> tuple[set[str], bool]:
         """Return the letters an expression may start or end with, and whether it may be nothing at all."""
@@ -190,7 +176,19 @@ def _in_blocks(some: Sequence[_Template]) -> Sequence[_Template]:
     return [one for intent in blocks.values() for block in intent.values() for one in block.values()]
 
 
-def with_sentences(data: IntentData, sentences: list[Sentence]) -> IntentData:
+def with_only(whole: Intents, some: Iterable[tuple[str, IntentData, Sentence]]) -> Intents:
+    """Return a grammar of a few sentences, each with its intent and block. They share all that hassil has compiled."""
+    remainder: dict[str, dict[int, tuple[IntentData, list[Sentence]]]] = {}
+    for intent, data, sentence in some:
+        remainder.setdefault(intent, {}).setdefault(id(data), (data, []))[1].append(sentence)
+    intents = {
+        name: Intent(name, [_with_sentences(data, sentences) for data, sentences in blocks.values()])
+        for name, blocks in remainder.items()
+    }
+    return Intents(whole.language, intents, whole.slot_lists, whole.expansion_rules, whole.skip_words, whole.settings)
+
+
+def _with_sentences(data: IntentData, sentences: list[Sentence]) -> IntentData:
     """Return a block of an intent with only some of its sentences, which stay the same objects."""
     intent_data = replace(data)
     intent_data.__dict__["sentences"] = sentences  # where hassil itself caches them
