@@ -239,11 +239,6 @@ def _is_number(words: str) -> bool:
     return words.replace(".", "", 1).isdigit()
 
 
-def for_now(commands: Sequence[Command]) -> tuple[Command, ...]:
-    """Return deeds that are for later as deeds for now."""
-    return tuple(Command(one.due_tool, dict(one.due_arguments)) for one in commands)
-
-
 def _is_of(given: Mapping[str, Any], device: NamedDevice) -> bool:
     """Whether a device is among those that arguments name."""
     if "device" in given or "name" in given:

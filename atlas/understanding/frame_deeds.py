@@ -9,7 +9,7 @@ from typing import Any
 from atlas.understanding.frame_words import Token
 from atlas.understanding.home_tools import accepted
 from atlas.understanding.names import Names
-from atlas.understanding.slots import LATER, Command
+from atlas.understanding.slots import Command
 
 WARMTH_STEP = 25  # percent of what a lamp can do
 _SCALES = {"light": "brightness", "cover": "position", "media": "volume", "fan": "speed"}
@@ -177,11 +177,6 @@ def most_by(what: str) -> float:
 def action_of(act: str) -> str:
     """Return the action that an act on a device is."""
     return {"faster": "up", "slower": "down"}.get(act, act)
-
-
-def later(command: Command, seconds: int) -> Command:
-    """Return the command that does another one later."""
-    return Command(LATER, {"seconds": seconds, "tool": command.tool, "arguments": dict(command.arguments)})
 
 
 def joined(frames: Sequence[Frame]) -> list[Frame]:

@@ -29,7 +29,6 @@ from atlas.understanding.frame_deeds import (
     changed,
     deeds,
     joined,
-    later,
     most_by,
     refused,
 )
@@ -153,7 +152,7 @@ class Frames:
         commands = tuple(self._commands(joined(frames), antecedent, names)) if frames else hinted
         if not seconds:
             return commands
-        return tuple(later(command, seconds) for command in commands)
+        return tuple(command.later(seconds=seconds) for command in commands)
 
     def _only_qualities(self, tokens: Sequence[Token], last: Frame) -> bool:
         """Whether the nouns of a clause are qualities of what the last was about: "telly on, and volume twenty"."""

@@ -120,9 +120,7 @@ class PublicReader:
         commands = inner if isinstance(inner, tuple) else self._again(text) if self._again else ()
         if len(commands) != 1 or commands[0].tool == LATER:
             return None
-        [command] = commands
-        waiting = {"tool": command.tool, "arguments": dict(command.arguments), "text": text}
-        return (Command(LATER, {"seconds": _seconds(reading.slots), **waiting}, whole=True),)
+        return (replace(commands[0].later(seconds=_seconds(reading.slots), text=text), whole=True),)
 
 
 _SHORT = ("item", "name", "zone")

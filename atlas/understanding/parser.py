@@ -311,8 +311,7 @@ class Parser:
         deeds = self.frames.deed(act, words, named, reading.phrase("T"), names, room, same)
         if not moments:
             return deeds
-        later = {"when": moments[0]} if len(moments) == 1 else {}
-        return [Command(LATER, {**later, "tool": one.tool, "arguments": dict(one.arguments)}) for one in deeds if later]
+        return [one.later(when=moments[0]) for one in deeds] if len(moments) == 1 else []
 
     def _both(self, text: str, names: Names, room: str, before: Before) -> Parse | None:
         """Return what both sides of an "and" ask for, where each is surely another wish: "tree on and lamp off"."""
@@ -401,11 +400,7 @@ class Parser:
         sure = inner.is_sure() and not inner.looks and inner.act != LATER
         deeds = inner.commands if sure else self.frames.read(rest, names, room)
         when = {"when": words} if one.mask == "{WHEN}" else {"seconds": lengths[0].seconds} if lengths else {}
-        return [
-            Command(LATER, {**when, "tool": deed.tool, "arguments": dict(deed.arguments)})
-            for deed in deeds
-            if when and deed.tool.startswith("home.")
-        ]
+        return [deed.later(**when) for deed in deeds if when and deed.tool.startswith("home.")]
 
     def _said_plainly(self, act: str, reading: _Reading, names: Names, before: Before) -> Sequence[Command]:
         """Return what the grammar makes of the sentence that says the same plainly."""

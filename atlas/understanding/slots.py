@@ -67,6 +67,15 @@ class Command:
         """What it is about, now or later, as the name of the tool begins: "home"."""
         return self.due_tool.partition(".")[0]
 
+    def later(self, **when: Any) -> Command:
+        """Return the command that does this one later: after `seconds`, or at the moment that the words `when` say."""
+        return Command(LATER, {**when, "tool": self.tool, "arguments": dict(self.arguments)})
+
+
+def for_now(commands: Sequence[Command]) -> tuple[Command, ...]:
+    """Return deeds that are for later as deeds for now."""
+    return tuple(Command(one.due_tool, dict(one.due_arguments)) for one in commands)
+
 
 @dataclass(frozen=True, slots=True)
 class MaskedSentence:

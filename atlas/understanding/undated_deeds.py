@@ -9,12 +9,11 @@ from typing import Any
 from atlas.understanding import moments
 from atlas.understanding.choices import MeaningChoice
 from atlas.understanding.clarifications import Clarifications
-from atlas.understanding.coverage import for_now
 from atlas.understanding.dialogue_turn import SpokenTurn
 from atlas.understanding.frames import Frames
 from atlas.understanding.meaning import TurnMeaning
 from atlas.understanding.restraints import LONGEST_CHARACTERS
-from atlas.understanding.slots import LATER, Command
+from atlas.understanding.slots import LATER, for_now
 
 
 class UndatedDeeds:
@@ -34,7 +33,12 @@ class UndatedDeeds:
         if not (commands and rest and of_devices) or moments.find(rest):
             return meant
         soon = self._soon.items()
-        return self._questions.among([MeaningChoice(words, _after(seconds, commands)) for words, seconds in soon])
+        return self._questions.among(
+            [
+                MeaningChoice(words, tuple(one.later(seconds=seconds) for one in for_now(commands)))
+                for words, seconds in soon
+            ]
+        )
 
     def _without_later(self, text: str) -> str:
         """Return a text without the "later" in it that says no time; "" where there is none."""
@@ -43,11 +47,3 @@ class UndatedDeeds:
         if match is None or (any(asides) and len(self._frames.clauses(text)) > 1):
             return ""
         return f"{text[: match.start()]}{text[match.end() :]}"
-
-
-def _after(seconds: int, commands: tuple[Command, ...]) -> tuple[Command, ...]:
-    """Return deeds for so many seconds later."""
-    return tuple(
-        Command(LATER, {"seconds": seconds, "tool": one.tool, "arguments": dict(one.arguments)})
-        for one in for_now(commands)
-    )

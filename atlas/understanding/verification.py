@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from atlas.understanding.choices import MeaningChoice
 from atlas.understanding.clarifications import Clarifications
 from atlas.understanding.command_traits import ADDING, are_like, name_any, of_home, only_look, says_all, written_down
-from atlas.understanding.coverage import Coverage, for_now, undoes_itself
+from atlas.understanding.coverage import Coverage, undoes_itself
 from atlas.understanding.dialogue import with_target
 from atlas.understanding.dialogue_turn import DialogueTurn, Understand
 from atlas.understanding.grammar import Half
@@ -24,7 +24,7 @@ from atlas.understanding.patterns import act_pattern
 from atlas.understanding.rivals import CERTAIN_OF_ANOTHER, SURE_OF_SILENCE, parsed
 from atlas.understanding.second_chances import PRONOUNS, SecondChances
 from atlas.understanding.sentence_reader import SentenceReader
-from atlas.understanding.slots import Command
+from atlas.understanding.slots import Command, for_now
 
 WITHOUT_A_ROOM = ("", None, "media", "climate", "lock", "vacuum", "mower", "valve", "scene")  # kinds chosen otherwise
 
