@@ -7,13 +7,13 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from atlas.understanding.command_traits import only_look
-from atlas.understanding.names import Names
+from atlas.understanding.names import GUARDED, Names
 from atlas.understanding.slots import Command
 
 CLOSED_SECONDS = 0.19  # of silence after what closes a command; one command in twelve has as long a pause inside it
 LOOK_SECONDS = 0.12  # after a look, and at once when its words are known later; who goes on is answered anew, in one
 SWEEPING_SECONDS = 0.8  # after what concerns a whole house or floor, as "except in the hall" may follow
-GRAVE = frozenset({"lock", "garage", "gate", "door"})  # kinds and shapes
+GRAVE = frozenset({"lock", *GUARDED})  # kinds and shapes
 _MARKS = " .,;:?!…-"
 
 

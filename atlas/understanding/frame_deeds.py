@@ -8,7 +8,7 @@ from typing import Any
 
 from atlas.understanding.frame_words import Token
 from atlas.understanding.home_tools import accepted
-from atlas.understanding.names import Names
+from atlas.understanding.names import GUARDED, Names
 from atlas.understanding.slots import Command
 
 WARMTH_STEP = 25  # percent of what a lamp can do
@@ -264,7 +264,7 @@ def _command(action: str, target: FrameTarget, frame: Frame) -> Command | None:
         return _setting(action, target, values)
     if frame.room and kind == "vacuum":
         named = {"kind": kind, "room": frame.room}
-    guarded = kind == "lock" or target.shape in ("garage", "gate", "door")
+    guarded = kind == "lock" or target.shape in GUARDED
     match action, kind:
         case ("on" | "open" | "play" | "up", "scene") | ("", "scene"):
             return Command("home.scene", {"name": named["device"]}) if "device" in named else None

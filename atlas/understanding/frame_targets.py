@@ -7,7 +7,7 @@ from typing import Any
 
 from atlas.understanding.frame_deeds import FrameTarget
 from atlas.understanding.frame_words import LEAST_LETTERS, Token
-from atlas.understanding.names import NamedDevice, Names
+from atlas.understanding.names import GUARDED, NamedDevice, Names
 
 
 class Targets:
@@ -48,7 +48,7 @@ class Targets:
         for token in tokens:
             words |= {*self._nicknames.get(token.value, ())} if token.category == "nickname" else set()
         words = {word for word in words if len(word) >= LEAST_LETTERS}
-        doors = [one for one in names.devices if one.kind == "lock" or one.shape in ("garage", "gate", "door")]
+        doors = [one for one in names.devices if one.kind == "lock" or one.shape in GUARDED]
         called = [one for one in doors if any(part.startswith(word) for part in _parts(one) for word in words)]
         return [FrameTarget(called[0].kind, {"device": called[0].name}, called[0].shape)] if len(called) == 1 else []
 

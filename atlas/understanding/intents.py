@@ -8,7 +8,7 @@ from functools import lru_cache
 from typing import Any
 
 from atlas.understanding.home_tools import accepted
-from atlas.understanding.names import NamedDevice, Names
+from atlas.understanding.names import GUARDED, NamedDevice, Names
 from atlas.understanding.public import KIND_OF_DOMAIN, IntentReading, PublicGrammar
 from atlas.understanding.slots import LATER, Command
 from atlas.understanding.templates import TOOL_OF_PUBLIC_INTENT
@@ -17,7 +17,6 @@ LONGEST_WORDS = 12  # of a list's item, a timer's name or a place; longer ones a
 HOTTEST_CELSIUS = 45  # nobody wants a room so warm: a higher number is in °F
 REMEMBERED = 64  # sentences
 VOLUME_STEP = 10  # percent points
-_GUARDED = ("garage", "gate", "door")  # covers that let people in: they are opened as locks are
 _QUANTITIES = {"any": "any", "all": "all", "which": "which", "how_many": "how_many", "where": "where"}
 _SAME: Mapping[str, tuple[str, Mapping[str, Any]]] = {  # intent → the tool that is it, and what every call of it says
     "HassMediaNext": ("home.next", {}),
@@ -230,7 +229,7 @@ def _one(target: Mapping[str, Any], names: Names) -> NamedDevice | None:
 def _one_door(target: Mapping[str, Any], names: Names, room: str) -> NamedDevice | None:
     """Return the one door that is to be opened; of several, that of the room where this is said."""
     door = _one(target, names) or (None if target["room"] else _one({**target, "room": room}, names))
-    return door if door and door.kind == "cover" and door.shape in _GUARDED else None
+    return door if door and door.kind == "cover" and door.shape in GUARDED else None
 
 
 # ── one by one ─────────────────────────────────────────────────────────────────────────────────────

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
+GUARDED = ("garage", "gate", "door")  # shapes of covers that let people in: they are opened as locks are
+
 
 @dataclass(frozen=True, slots=True)
 class NamedDevice:
