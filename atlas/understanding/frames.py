@@ -561,20 +561,16 @@ class Frames:
                 where = token.value if token and token.category == "room" else room
                 if named and token is None:
                     return ()
-                frame = Frame([hint["action"]], [FrameTarget(hint["kind"], {"kind": hint["kind"]})])
-                inside = [one for one in names.devices if one.kind == hint["kind"] and one.room == where]
-                only = [one for one in names.devices if one.kind == hint["kind"]]
-                if where and inside:
-                    frame.targets = [FrameTarget(hint["kind"], {"kind": hint["kind"], "room": where})]
-                elif hint["kind"] == "climate" and only:
-                    frame.targets = [
-                        FrameTarget("climate", {"device": only[0].name} if len(only) == 1 else {"kind": "climate"})
-                    ]
-                elif not where:
-                    frame.targets = [FrameTarget(hint["kind"], {"kind": hint["kind"]})]
-                else:
+                kind: str = hint["kind"]
+                target = {"kind": kind}
+                of_it = [one for one in names.devices if one.kind == kind]
+                if where and any(one.room == where for one in of_it):
+                    target["room"] = where
+                elif kind == "climate" and len(of_it) == 1:
+                    target = {"device": of_it[0].name}
+                elif where and not (kind == "climate" and of_it):
                     return ()
-                return tuple(deeds(frame, names))
+                return tuple(deeds(Frame([hint["action"]], [FrameTarget(kind, target)]), names))
         return ()
 
     def _wants_music(self, clause: str, names: Names, room: str) -> Command | None:
@@ -596,10 +592,10 @@ class Frames:
     def _look(self, tokens: Sequence[Token], names: Names, room: str, *, sure: bool = True) -> Command | None:
         """Return the question that known words ask; when some are not known, one that leaves no doubt."""
         state, measure, ask = _state_of(tokens), _first(tokens, "measure"), _first(tokens, "ask")
-        people = [token.value for token in tokens if token.category == "person"]
+        people = [token.name for token in tokens if token.category == "person"]
         if people and sure:
-            person = people[0] if isinstance(people[0], str) else people[0].name
-            return Command("presence.where", {"person": person}) if ask in ("where", "") or state == "home" else None
+            asks = ask in ("where", "") or state == "home"
+            return Command("presence.where", {"person": people[0]}) if asks else None
         targets, alone = self._targets.of(tokens, names, room)
         if measure and not targets and sure:
             where = {"room": alone or room} if (alone or room) else {}
