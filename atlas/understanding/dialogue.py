@@ -16,7 +16,7 @@ from typing import Any
 from atlas.conversation import Message, ToolCall, Turn
 from atlas.understanding.choices import Choices, ChoiceWords, MeaningChoice
 from atlas.understanding.devices import Arguments, without
-from atlas.understanding.frame_deeds import most_by
+from atlas.understanding.frame_deeds import KIND_OF_ACT, most_by
 from atlas.understanding.frames import Frames
 from atlas.understanding.grammar import Grammar
 from atlas.understanding.home_tools import CLEANS, PLAYING, TARGETS, accepts
@@ -767,20 +767,13 @@ _GOALS: Mapping[str, tuple[str, bool]] = {  # what a thing is after a deed
     "home.play": ("playing", True),
     "home.pause": ("playing", False),
 }
-_KIND_OF_SETTING = {
-    "brightness": "light",
-    "colour": "light",
-    "temperature": "climate",
-    "volume": "media",
-    "position": "cover",
-}
 
 
 def _kind(last: EarlierTurn) -> str:
     """Return the kind of all that was spoken of; "" when there were several kinds."""
     assert last.last
     arguments = last.last.arguments
-    by_setting = next((kind for name, kind in _KIND_OF_SETTING.items() if name in arguments), "")
+    by_setting = next((KIND_OF_ACT[name] for name in arguments if name in KIND_OF_ACT), "")
     return str(arguments.get("kind") or _kind_of(last.things) or by_setting)
 
 
