@@ -17,7 +17,7 @@ LONGEST_WORDS = 12  # of a list's item, a timer's name or a place; longer ones a
 HOTTEST_CELSIUS = 45  # nobody wants a room so warm: a higher number is in °F
 REMEMBERED = 64  # sentences
 VOLUME_STEP = 10  # percent points
-_QUANTITIES = {"any": "any", "all": "all", "which": "which", "how_many": "how_many", "where": "where"}
+_QUANTITIES = ("any", "all", "which", "how_many", "where")
 _SAME: Mapping[str, tuple[str, Mapping[str, Any]]] = {  # intent → the tool that is it, and what every call of it says
     "HassMediaNext": ("home.next", {}),
     "HassMediaPrevious": ("home.previous", {}),
@@ -38,7 +38,6 @@ _SET = {  # intent → slot → argument of home.set, and the kind that has it
     "HassClimateSetTemperature": ({"temperature": "temperature"}, "climate"),
     "HassClimateSetFanMode": ({"fan_mode": "mode"}, "climate"),
 }
-_TIMERS = {intent: tool for intent, tool in TOOL_OF_PUBLIC_INTENT.items() if tool.startswith("timers.")}
 _LISTS = {
     "HassShoppingListAddItem": "lists.add",
     "HassShoppingListCompleteItem": "lists.check",
@@ -46,7 +45,6 @@ _LISTS = {
     "HassListCompleteItem": "lists.check",
     "HassListRemoveItem": "lists.remove",
 }
-_SIMPLE = {"HassGetCurrentTime": "clock.time", "HassGetCurrentDate": "clock.date"}
 # What is said to whom nothing is to be done for. The house's own words, by language; others are answered in English.
 _REPLIES: Mapping[str, Mapping[str, str]] = {
     "en": {
@@ -135,13 +133,11 @@ def _command(reading: IntentReading, names: Names, room: str) -> Command | None:
     if intent in _SAME:
         tool, always = _SAME[intent]
         return _call(tool, {**_target(reading, names, kind=str(always.get("kind", ""))), **always})
-    if intent in _TIMERS:
-        return _timer(reading)
+    if tool := TOOL_OF_PUBLIC_INTENT.get(intent, ""):
+        return _timer(reading, tool) if tool.startswith("timers.") else _call(tool, {})
     if intent in _LISTS:
         where = {"list": slots["name"]} if "name" in slots else {}
         return _call(_LISTS[intent], {"items": [str(slots["item"])], **where})
-    if intent in _SIMPLE:
-        return _call(_SIMPLE[intent], {})
     return _rarer(reading, names, room)
 
 
@@ -273,11 +269,12 @@ def _state(reading: IntentReading, names: Names) -> Command | None:
     if reading.domain == "person":
         where = {"place": slots["state"]} if "state" in slots else {}
         return _call("presence.where", {"person": slots["name"], **where})
-    arguments = {"quantity": _QUANTITIES.get(reading.response, ""), "value": slots.get("state", "")}
+    quantity = reading.response if reading.response in _QUANTITIES else ""
+    arguments = {"quantity": quantity, "value": slots.get("state", "")}
     return _call("home.state", _target(reading, names) | _everywhere(reading) | arguments)
 
 
-def _timer(reading: IntentReading) -> Command | None:
+def _timer(reading: IntentReading, tool: str) -> Command | None:
     slots = reading.slots
     name = str(slots.get("name", ""))
     which: dict[str, Any] = {"name": name, "room": "" if reading.here else slots.get("area", "")}
@@ -289,7 +286,7 @@ def _timer(reading: IntentReading) -> Command | None:
             return _call("timers.cancel_all", {"room": which["room"]})
         case "HassIncreaseTimer" | "HassDecreaseTimer":
             which["by_seconds"] = by if reading.intent == "HassIncreaseTimer" else -by
-    return _call(_TIMERS[reading.intent], {"seconds": _seconds(slots, "start_") or None, **which})
+    return _call(tool, {"seconds": _seconds(slots, "start_") or None, **which})
 
 
 def _seconds(slots: Mapping[str, Any], start: str = "") -> int:
