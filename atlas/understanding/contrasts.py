@@ -7,7 +7,6 @@ every device of its kind but those of the second, and the second half to these. 
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import islice
 from typing import Any
@@ -15,6 +14,7 @@ from typing import Any
 from atlas.understanding.exemptions import MOST_DEVICES, devices_of, for_each
 from atlas.understanding.frames import Frames
 from atlas.understanding.names import NamedDevice, Names
+from atlas.understanding.patterns import pattern
 from atlas.understanding.slots import Command
 
 LONGEST_CHARACTERS = 200
@@ -28,11 +28,11 @@ class Contrasts:
 
     def __init__(self, words: Mapping[str, Any], frames: Frames) -> None:
         self._frames = frames
-        self._joint = re.compile(words.get("joints", "(?!)"), re.IGNORECASE)
-        self._every = re.compile(words.get("every", "(?!)"), re.IGNORECASE)
-        self._only = re.compile(words.get("only", "(?!)"), re.IGNORECASE)
+        self._joint = pattern(words, "joints")
+        self._every = pattern(words, "every")
+        self._only = pattern(words, "only")
         self._nouns: Mapping[str, str] = words.get("nouns", {})
-        self._units = re.compile(words.get("units", "(?!)"), re.IGNORECASE)
+        self._units = pattern(words, "units")
 
     def read(self, text: str, names: Names, room: str, commands: Commands) -> tuple[Command, ...] | None:
         """Return the deeds of a sentence that contrasts; `None` for any other, `()` where it is not clear what is."""

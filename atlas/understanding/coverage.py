@@ -19,6 +19,7 @@ from atlas.understanding.frames import Clause, Frames
 from atlas.understanding.grammar import Grammar
 from atlas.understanding.names import NOBODY, NamedDevice
 from atlas.understanding.parser import MOST_SURE, LabelledPiece, Parse, act_of
+from atlas.understanding.patterns import pattern
 from atlas.understanding.slots import LATER, Command
 
 _TIMES = ("{WHEN}", "{DELAY}", "{DURATION}")
@@ -47,8 +48,8 @@ class Coverage:
     def __init__(self, frames: Frames, grammar: Grammar) -> None:
         self._frames = frames
         self._digits = grammar.digits
-        self._slip = re.compile(grammar.tables.get("slips", "(?!)"), re.IGNORECASE)  # ", no, "
-        self._wish = re.compile(grammar.tables["dialogue"].get("wish", "(?!)"), re.IGNORECASE)  # begins a request
+        self._slip = pattern(grammar.tables, "slips")  # ", no, "
+        self._wish = pattern(grammar.tables["dialogue"], "wish")  # begins a request
 
     def amounts(self, commands: Sequence[Command], parse: Parse) -> list[str]:
         """Return the numbers and times of a sentence that commands hold, in its words."""

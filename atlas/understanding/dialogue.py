@@ -22,6 +22,7 @@ from atlas.understanding.grammar import Grammar
 from atlas.understanding.home_tools import CLEANS, PLAYING, TARGETS, accepts
 from atlas.understanding.names import NOBODY, NamedDevice, Names
 from atlas.understanding.parser import act_of
+from atlas.understanding.patterns import pattern
 from atlas.understanding.slots import LATER, Command
 from atlas.understanding.spoken_tools import Rows, SpokenTools, open_spoken_tools
 
@@ -87,15 +88,15 @@ class Dialogue:
         self._table: SpokenTools = open_spoken_tools()
         self._refers = re.compile(words["refers"], re.IGNORECASE)
         self._about_it = [(re.compile(way, re.IGNORECASE), to) for way, to in words.get("about_it", ())]
-        self._that_one = re.compile(words.get("that_one", "(?!)"), re.IGNORECASE)
-        self._plural = re.compile(words.get("plural", "(?!)"), re.IGNORECASE)
-        self._owned = re.compile(tables.get("frames", {}).get("possessive", "(?!)"), re.IGNORECASE)
-        self._restores = re.compile(words.get("restores", "(?!)"), re.IGNORECASE)
-        self._indoors = re.compile(words.get("indoors", "(?!)"), re.IGNORECASE)
+        self._that_one = pattern(words, "that_one")
+        self._plural = pattern(words, "plural")
+        self._owned = pattern(tables.get("frames", {}), "possessive")
+        self._restores = pattern(words, "restores")
+        self._indoors = pattern(words, "indoors")
         self._place = re.compile(words["there"], re.IGNORECASE)
         self._at_place: str = words["at_place"]
         self._one_of = re.compile(words["one_of"], re.IGNORECASE)
-        self._any_of = re.compile(words.get("any_of", "(?!)"), re.IGNORECASE)
+        self._any_of = pattern(words, "any_of")
         self._called: Mapping[str, str] = words["called"]
         self._labels: Mapping[str, str] = words["labels"]
         self._all: str = words["all"]
@@ -108,11 +109,11 @@ class Dialogue:
         self._except = re.compile(words["except"], re.IGNORECASE)
         self._spared = re.compile(words["spared"], re.IGNORECASE)
         self._over: str = words["over"]
-        self._and_more = re.compile(words.get("and_more", "(?!)"), re.IGNORECASE)
-        self._supposes = re.compile(words.get("supposes", "(?!)"), re.IGNORECASE)
+        self._and_more = pattern(words, "and_more")
+        self._supposes = pattern(words, "supposes")
         self._usual_list: str = words["usual_list"]
         self._by = re.compile(words["by"], re.IGNORECASE)
-        self._more_there = re.compile(words.get("more_there", "(?!)"), re.IGNORECASE)
+        self._more_there = pattern(words, "more_there")
         self._ways: Mapping[str, str] = words["ways"]
         self._ones_at = re.compile(words["ones_at"], re.IGNORECASE)
         relative, self._such = words["relative"]

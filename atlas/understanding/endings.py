@@ -8,6 +8,7 @@ from typing import Any
 
 from atlas.understanding.command_traits import only_look
 from atlas.understanding.names import GUARDED, Names
+from atlas.understanding.patterns import pattern
 from atlas.understanding.slots import Command
 
 CLOSED_SECONDS = 0.19  # of silence after what closes a command; one command in twelve has as long a pause inside it
@@ -24,7 +25,7 @@ class Endings:
         self._goes_on = re.compile(tables["goes_on"], re.IGNORECASE)
         self._closes = re.compile(tables["closes"], re.IGNORECASE)
         self._settled = re.compile(tables["settled"], re.IGNORECASE)
-        self._open_verb = re.compile(tables.get("open_verb", "(?!)"), re.IGNORECASE)
+        self._open_verb = pattern(tables, "open_verb")
         self._wants_value = re.compile(tables["wants_value"], re.IGNORECASE)
 
     def goes_on(self, text: str) -> bool:

@@ -12,6 +12,7 @@ from typing import Any
 from atlas.understanding.choices import MeaningChoice
 from atlas.understanding.frame_words import Lexicon
 from atlas.understanding.names import NamedDevice, Names
+from atlas.understanding.patterns import pattern
 from atlas.understanding.slots import Command
 
 KINDS = ("light", "switch", "media", "fan")  # no heating, and nothing that moves or locks
@@ -23,9 +24,9 @@ class EverythingOff:
 
     def __init__(self, words: Mapping[str, Any], lexicon: Lexicon) -> None:
         self._ways = [re.compile(way, re.IGNORECASE) for way in words.get("ways", ())]
-        self._goes_on = re.compile(words.get("goes_on", "(?!)"), re.IGNORECASE)
-        self._house = re.compile(words.get("house", "(?!)"), re.IGNORECASE)
-        self._here = re.compile(words.get("here", "(?!)"), re.IGNORECASE)
+        self._goes_on = pattern(words, "goes_on")
+        self._house = pattern(words, "house")
+        self._here = pattern(words, "here")
         self._in_house: str = words.get("in_house", "")
         self._in_room: str = words.get("in_room", "")
         self._lexicon = lexicon

@@ -6,11 +6,10 @@ own ("tomorrow at eight") an exception makes no rule, and the text stays as it i
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from atlas.understanding.patterns import filled
+from atlas.understanding.patterns import pattern
 
 LONGEST_CHARACTERS = 200
 
@@ -19,13 +18,8 @@ class ExceptedDays:
     """How one language leaves days out of a rule; a language without a table never does."""
 
     def __init__(self, words: Mapping[str, Any]) -> None:
-        parts: Mapping[str, str] = words.get("parts", {})
-
-        def pattern(name: str) -> re.Pattern[str]:
-            return re.compile(filled(words.get(name, "(?!)"), parts), re.IGNORECASE)
-
-        self._wish, self._exception, self._every = pattern("wish"), pattern("exception"), pattern("every")
-        self._other_day = pattern("other_day")
+        self._wish, self._exception = pattern(words, "wish"), pattern(words, "exception")
+        self._every, self._other_day = pattern(words, "every"), pattern(words, "other_day")
         self._days: Mapping[str, str] = words.get("days", {})  # how each is called → how it is said in a rule
         self._groups: Mapping[str, Sequence[str]] = words.get("groups", {})
         self._rule: str = words.get("rule", "")

@@ -16,6 +16,7 @@ from typing import Any
 from atlas.understanding.frames import Frames
 from atlas.understanding.home_tools import KIND_OF_TOOL, TARGETS
 from atlas.understanding.names import NamedDevice, Names
+from atlas.understanding.patterns import pattern
 from atlas.understanding.slots import Command
 
 MOST_DEVICES = 24  # a house has some lights, and all but one of them are done one by one
@@ -36,12 +37,12 @@ class Exemptions:
 
     def __init__(self, words: Mapping[str, Any], frames: Frames) -> None:
         self._frames = frames
-        self._joint = re.compile(words.get("joints", "(?!)"), re.IGNORECASE)
-        self._excepts = re.compile(words.get("excepts", "(?!)"), re.IGNORECASE)
-        self._spoken = re.compile(words.get("spoken", "(?!)"), re.IGNORECASE)
-        self._keeps = re.compile(words.get("keeps", "(?!)"), re.IGNORECASE)
-        self._deed = re.compile(words.get("deed", "(?!)"), re.IGNORECASE)
-        self._and = re.compile(words.get("and", "(?!)"), re.IGNORECASE)
+        self._joint = pattern(words, "joints")
+        self._excepts = pattern(words, "excepts")
+        self._spoken = pattern(words, "spoken")
+        self._keeps = pattern(words, "keeps")
+        self._deed = pattern(words, "deed")
+        self._and = pattern(words, "and")
         self._after = [re.compile(way, re.IGNORECASE) for way in words.get("after", ())]
         self._before = [re.compile(way, re.IGNORECASE) for way in words.get("before", ())]
 

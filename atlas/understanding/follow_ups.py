@@ -12,6 +12,7 @@ from atlas.understanding.devices import Arguments
 from atlas.understanding.dialogue import UNDO, Dialogue, EarlierTurn, read_result
 from atlas.understanding.grammar import Grammar, Half
 from atlas.understanding.names import NOBODY, Names
+from atlas.understanding.patterns import pattern
 from atlas.understanding.several_moments import SeveralMoments
 from atlas.understanding.slots import Command
 from atlas.understanding.spoken_tools import open_spoken_tools
@@ -37,14 +38,14 @@ class FollowUps:
         self._taken_back = re.compile(tables["taken_back"], re.IGNORECASE)
         self._again = re.compile(tables["again"], re.IGNORECASE)
         self._contrast = re.compile(tables["contrast"], re.IGNORECASE)
-        self._stays = re.compile(tables.get("stays", "(?!)"), re.IGNORECASE)
+        self._stays = pattern(tables, "stays")
         self._same = re.compile(tables["same_for"], re.IGNORECASE)
         self._slips = re.compile(tables["slips"], re.IGNORECASE)
         self._at_hour: str = tables.get("frames", {}).get("clock", "")
         self._hours: Sequence[str] = tables.get("bare_half", {}).get("hours", ())
         self._another = re.compile(tables["another"], re.IGNORECASE)
         self._quarters = re.compile(tables["bare_quarters"], re.IGNORECASE)
-        self._bare_half = re.compile(tables.get("bare_half", {}).get("says", "(?!)"), re.IGNORECASE)
+        self._bare_half = pattern(tables.get("bare_half", {}), "says")
         self._half_hour: str = tables.get("bare_half", {}).get("of", "{}")
         self._more_time = re.compile(tables["more_time"], re.IGNORECASE)
         self._left_alone = re.compile(tables["left_alone"], re.IGNORECASE)

@@ -17,7 +17,7 @@ from typing import Any
 
 from atlas.understanding import durations, moments
 from atlas.understanding.names import NOBODY, Names
-from atlas.understanding.patterns import filled
+from atlas.understanding.patterns import filled, pattern
 from atlas.understanding.slots import LONGEST_NAME_WORDS, Command, MaskedSentence, Slots
 
 FOR_ONE = ("messages.leave",)  # what can be for one person; other words are spoken to whoever is there
@@ -71,9 +71,9 @@ class Forms:
         parts: Mapping[str, str] = tables.get("form_parts", {})
         self._negation = re.compile(tables["negations"], re.IGNORECASE)
         self._on = re.compile(rf"^(?:{tables.get('before_a_day', '(?!)')}) ", re.IGNORECASE)
-        self._more = re.compile(tables.get("more", "(?!)"), re.IGNORECASE)
-        self._forbids = re.compile(tables.get("forbids", "(?!)"), re.IGNORECASE)
-        self._asks = re.compile(tables.get("asking", "(?!)"), re.IGNORECASE)
+        self._more = pattern(tables, "more")
+        self._forbids = pattern(tables, "forbids")
+        self._asks = pattern(tables, "asking")
         self._kin = frozenset(tables.get("clauses", {}).get("kin", ())) | frozenset(tables["relatives"])
         self._audiences: Mapping[str, str] = tables.get("audiences", {})
         self._number = re.compile(rf"\b(?:\d{{1,3}}|{durations.UP_TO_99})\b", re.IGNORECASE)
@@ -328,7 +328,7 @@ def _bag(tool: str, bag: Mapping[str, Any], parts: Mapping[str, str], tables: Ma
         bool(bag.get("named")),
         frozenset(tables[bag["only"]]) if "only" in bag else frozenset(),
         bool(bag.get("question")),
-        re.compile(bag.get("never", "(?!)"), re.IGNORECASE),
+        pattern(bag, "never"),
         int(bag.get("sign", 1)),
         bag.get("with", {}),
     )

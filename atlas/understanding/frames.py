@@ -36,7 +36,7 @@ from atlas.understanding.frame_targets import Targets
 from atlas.understanding.frame_words import Lexicon, Token
 from atlas.understanding.home_tools import accepted
 from atlas.understanding.names import NOBODY, NamedDevice, Names
-from atlas.understanding.patterns import IN_MEMORY, Rewrites
+from atlas.understanding.patterns import IN_MEMORY, Rewrites, pattern
 from atlas.understanding.slots import Command
 
 LONGEST_CHARACTERS = 200
@@ -71,29 +71,29 @@ class Frames:
         self.without_idioms = Rewrites(words.get("idioms", ()), parts).written  # "put the kettle on" in plain words
         self._guesses = Rewrites(words.get("guesses", ()), parts)
         self.publicly = Rewrites(words.get("public", ())).written  # in the words of the public grammar
-        self._rejected = re.compile(words.get("rejected", "(?!)"), re.IGNORECASE)
-        self._aside = re.compile(words.get("asides", "(?!)"), re.IGNORECASE)
+        self._rejected = pattern(words, "rejected")
+        self._aside = pattern(words, "asides")
         self._joint = re.compile(words.get("joints", r"[,.;!?]+"), re.IGNORECASE)
-        self._question = re.compile(words.get("questions", "(?!)"), re.IGNORECASE)
-        self._either = re.compile(words.get("either", "(?!)"), re.IGNORECASE)  # "on or off" asks, and wants neither
-        self._surely_asks = re.compile(words.get("surely_asks", "(?!)"), re.IGNORECASE)
-        self._unlookable = re.compile(words.get("unlookable", "(?!)"), re.IGNORECASE)
+        self._question = pattern(words, "questions")
+        self._either = pattern(words, "either")  # "on or off" asks, and wants neither
+        self._surely_asks = pattern(words, "surely_asks")
+        self._unlookable = pattern(words, "unlookable")
         self._hints = [(re.compile(text, re.IGNORECASE), hint) for text, hint in words.get("hints", ())]
-        self._delay = re.compile(words.get("delays", "(?!)"), re.IGNORECASE)
+        self._delay = pattern(words, "delays")
         self._music = [re.compile(text, re.IGNORECASE) for text in words.get("music", ())]
         self._polite = re.compile(words.get("polite", ""), re.IGNORECASE)
         self._at: str = words.get("clock", "")  # the word before an hour
-        self._nameless = re.compile(words.get("nameless", "(?!)"), re.IGNORECASE)
-        self._today = re.compile(words.get("today", "(?!)"), re.IGNORECASE)
-        self._warmth = re.compile(words.get("warmth", "(?!)"), re.IGNORECASE)
-        self._tail = re.compile(words.get("tails", "(?!)"), re.IGNORECASE)
-        self._comparative = re.compile(words.get("comparatives", "(?!)"), re.IGNORECASE)
-        self._to = re.compile(words.get("to", "(?!)"), re.IGNORECASE)
+        self._nameless = pattern(words, "nameless")
+        self._today = pattern(words, "today")
+        self._warmth = pattern(words, "warmth")
+        self._tail = pattern(words, "tails")
+        self._comparative = pattern(words, "comparatives")
+        self._to = pattern(words, "to")
         self._house = frozenset(words.get("house", ()))
         self._kin = frozenset[str](words.get("kin", ()))
-        self._reason = re.compile(words.get("reasons", "(?!)"), re.IGNORECASE)
+        self._reason = pattern(words, "reasons")
         self._qualities = frozenset(words.get("qualities", ()))
-        self._here = re.compile(words.get("here", "(?!)"), re.IGNORECASE)
+        self._here = pattern(words, "here")
         self.lexicon = Lexicon(words)
         self._targets = Targets(words)
 
@@ -550,8 +550,8 @@ class Frames:
 
     def _hinted(self, words: str, names: Names, room: str) -> tuple[Command, ...]:
         """Return what somebody wants who only says how it is: "it's a bit dark in here", "I'm freezing"."""
-        for pattern, hint in self._hints:
-            if heard := pattern.search(words):
+        for way, hint in self._hints:
+            if heard := way.search(words):
                 if "device" in heard.groupdict():
                     device = self.lexicon.tokens(heard["device"], names)
                     targets = self._targets.of(device or [], names, room)[0]
@@ -575,8 +575,8 @@ class Frames:
 
     def _wants_music(self, clause: str, names: Names, room: str) -> Command | None:
         """Return what shall be played, where: "play some Queen in the kitchen", "Bluey on the telly"."""
-        for pattern in self._music:
-            if not (heard := pattern.fullmatch(clause)) or self.lexicon.tokens(heard["query"], names) is not None:
+        for way in self._music:
+            if not (heard := way.fullmatch(clause)) or self.lexicon.tokens(heard["query"], names) is not None:
                 continue
             where = heard.groupdict().get("where") or ""
             tokens = self.lexicon.tokens(where, names) if where else []

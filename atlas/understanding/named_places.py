@@ -6,13 +6,13 @@ front one"), nothing is left out: then what was spoken of counts no more, and a 
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping, Sequence
 
 from atlas.understanding.dialogue import with_target
 from atlas.understanding.frame_words import Lexicon, Token, spelled
 from atlas.understanding.home_tools import accepts
 from atlas.understanding.names import NamedDevice, Names
+from atlas.understanding.patterns import pattern
 from atlas.understanding.slots import Command
 
 _GOES_ANYWHERE = ("vacuum", "mower", "person", "scene", "sensor")  # kinds that a place does not tell apart
@@ -24,8 +24,8 @@ class NamedPlaces:
     """The words of one language for places. `words` is its table `places`."""
 
     def __init__(self, words: Mapping[str, str], lexicon: Lexicon) -> None:
-        self._inside = re.compile(words.get("inside", "(?!)"), re.IGNORECASE)
-        self._one = re.compile(words.get("one", "(?!)"), re.IGNORECASE)
+        self._inside = pattern(words, "inside")
+        self._one = pattern(words, "one")
         self._lexicon = lexicon
 
     def held_to(

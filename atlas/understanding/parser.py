@@ -25,7 +25,7 @@ from atlas.understanding.frames import Frames
 from atlas.understanding.grammar import Grammar, Half
 from atlas.understanding.masks import MaskedPiece, Masks
 from atlas.understanding.names import Names
-from atlas.understanding.patterns import Rewrites, filled
+from atlas.understanding.patterns import Rewrites, pattern
 from atlas.understanding.several_timers import SeveralTimers
 from atlas.understanding.slots import LATER, Command
 from atlas.understanding.spoken_tools import open_spoken_tools
@@ -149,13 +149,12 @@ class Parser:
         self._slots = _slots_by_act()
         words: Mapping[str, Any] = grammar.tables.get("acts", {})
         self._canonical: Mapping[str, Sequence[Sequence[str]]] = words.get("plainly", {})
-        self._unwanted = re.compile(words.get("unwanted", "(?!)"), re.IGNORECASE)
-        conditions = filled(words.get("conditions", "(?!)"), words.get("parts", {}))
-        self._conditions = re.compile(conditions, re.IGNORECASE)
-        self._wondering = re.compile(words.get("wondering", "(?!)"), re.IGNORECASE)
-        self._joint = re.compile(words.get("joint", "(?!)"), re.IGNORECASE)
-        self._that = re.compile(words.get("that", "(?!)"), re.IGNORECASE)
-        self._there = re.compile(words.get("there", "(?!)"), re.IGNORECASE)
+        self._unwanted = pattern(words, "unwanted")
+        self._conditions = pattern(words, "conditions")
+        self._wondering = pattern(words, "wondering")
+        self._joint = pattern(words, "joint")
+        self._that = pattern(words, "that")
+        self._there = pattern(words, "there")
         self._several_timers = SeveralTimers(grammar.tables.get("several_timers", {}), grammar.digits)
         self._lacks: Mapping[str, tuple[str, Sequence[str]]] = words.get("lacks", {})
         self._says: Mapping[str, str] = words.get("says", {})

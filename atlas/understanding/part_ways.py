@@ -5,13 +5,13 @@ Pure.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 from atlas.understanding.exemptions import devices_of
 from atlas.understanding.home_tools import TARGETS
 from atlas.understanding.names import Names
+from atlas.understanding.patterns import pattern
 from atlas.understanding.slots import Command
 
 LONGEST_CHARACTERS = 200
@@ -23,7 +23,7 @@ class PartWays:
     """How one language says that something is to move only a part of the way; without a table it never does."""
 
     def __init__(self, words: Mapping[str, Any]) -> None:
-        self._partly = re.compile(words.get("partly", "(?!)"), re.IGNORECASE)
+        self._partly = pattern(words, "partly")
 
     def move(self, text: str, commands: Sequence[Command]) -> bool:
         """Tell whether some of these deeds are to be done a part of the way."""

@@ -28,11 +28,19 @@ def filled(pattern: str, parts: Mapping[str, str]) -> str:
     return _PART.sub(lambda part: f"(?:{filled(parts[part[1]], parts)})", "".join(pattern.splitlines()))
 
 
+def pattern(words: Mapping[str, Any], *names: str) -> re.Pattern[str]:
+    """Return the first of these patterns that a table has, with the table's `parts`; else one that matches nothing.
+
+    Of several ways to write it there is one for all.
+    """
+    ways = next((words[name] for name in names if name in words), ())
+    every = ways if isinstance(ways, str) else "|".join(f"(?:{way})" for way in ways)
+    return re.compile(filled(every or "(?!)", words.get("parts", {})), re.IGNORECASE)
+
+
 def act_pattern(tables: Mapping[str, Any], *names: str) -> re.Pattern[str]:
     """Return the first of these patterns that a language has in its table `acts`; else one that matches nothing."""
-    acts: Mapping[str, Any] = tables.get("acts", {})
-    pattern = next((acts[name] for name in names if name in acts), "(?!)")
-    return re.compile(filled(pattern, acts.get("parts", {})), re.IGNORECASE)
+    return pattern(tables.get("acts", {}), *names)
 
 
 class PatternIndex:

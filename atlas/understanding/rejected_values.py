@@ -13,7 +13,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from atlas.understanding import moments
-from atlas.understanding.patterns import filled
+from atlas.understanding.patterns import pattern
 
 LONGEST_CHARACTERS = 200
 MOST_REJECTED = 2  # in one sentence
@@ -29,15 +29,10 @@ class RejectedValues:
     """
 
     def __init__(self, words: Mapping[str, Any], digits: Callable[[str], str], slips: str = "(?!)") -> None:
-        parts: Mapping[str, str] = words.get("parts", {})
-
-        def pattern(name: str) -> re.Pattern[str]:
-            return re.compile(filled(words.get(name, "(?!)"), parts), re.IGNORECASE)
-
         self._digits = digits
-        self._before, self._behind, self._things = pattern("before"), pattern("behind"), pattern("things")
-        self._unit, self._to = pattern("unit"), pattern("to")
-        self._stands, self._anew = pattern("stands"), pattern("anew")
+        self._before, self._behind = pattern(words, "before"), pattern(words, "behind")
+        self._things, self._unit, self._to = (pattern(words, name) for name in ("things", "unit", "to"))
+        self._stands, self._anew = pattern(words, "stands"), pattern(words, "anew")
         self._slip = re.compile(slips, re.IGNORECASE)
         self._alike = [re.compile(way, re.IGNORECASE) for way in words.get("alike", ())]
 

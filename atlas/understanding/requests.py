@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import partial
@@ -20,7 +19,7 @@ from atlas.understanding.grammar import Half
 from atlas.understanding.lasting_deeds import for_a_while
 from atlas.understanding.meaning import NO_DEED, TurnMeaning
 from atlas.understanding.parser import NOT_PARSED, SILENT, act_of
-from atlas.understanding.patterns import act_pattern
+from atlas.understanding.patterns import act_pattern, pattern
 from atlas.understanding.rivals import CERTAIN, CERTAIN_OF_ANOTHER, CERTAIN_OF_SILENCE, MOST_CERTAIN, Rivals, parsed
 from atlas.understanding.self_corrections import SelfCorrections
 from atlas.understanding.sentence_reader import SentenceReader
@@ -58,8 +57,8 @@ class Requests:
         self._small_talk = SmallTalk(tables)
         self._several_moments = SeveralMoments(tables.get("several_moments", {}))
         self._used_up = act_pattern(tables, "used_up")
-        self._says_no = re.compile(tables["left"].get("no", "(?!)"), re.IGNORECASE)
-        self._says_yes = re.compile(tables["left"].get("yes", "(?!)"), re.IGNORECASE)
+        self._says_no = pattern(tables["left"], "no")
+        self._says_yes = pattern(tables["left"], "yes")
 
     def mere_yes(self, turn: DialogueTurn) -> TurnMeaning | None:
         """Return nothing to do for a yes where nothing was asked: it does not do the last deed once more."""

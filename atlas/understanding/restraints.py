@@ -9,14 +9,13 @@ infinitive under words that no table has is in doubt.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
 from atlas.understanding.frames import Frames
 from atlas.understanding.names import Names
-from atlas.understanding.patterns import filled
+from atlas.understanding.patterns import pattern
 
 LONGEST_CHARACTERS = 300  # a longer text is none that is acted on
 
@@ -33,16 +32,9 @@ class Restraints:
     """How one language speaks of deeds without asking for them; a language without a table never does."""
 
     def __init__(self, words: Mapping[str, Any], frames: Frames) -> None:
-        parts: Mapping[str, str] = words.get("parts", {})
-
-        def pattern(name: str) -> re.Pattern[str]:
-            ways = words.get(name, ())
-            every = [ways] if isinstance(ways, str) else ways
-            return re.compile("|".join(f"(?:{filled(way, parts)})" for way in every) or "(?!)", re.IGNORECASE)
-
         self._frames = frames
-        self._quoted, self._withheld = pattern("quoted"), pattern("withheld")
-        self._ends, self._wishes, self._embedded = pattern("ends"), pattern("wishes"), pattern("embedded")
+        self._quoted, self._withheld = pattern(words, "quoted"), pattern(words, "withheld")
+        self._ends, self._wishes, self._embedded = (pattern(words, name) for name in ("ends", "wishes", "embedded"))
 
     def read(self, text: str, names: Names) -> Restraint | None:
         """Return what keeps a text from being done; `None` where nothing does."""

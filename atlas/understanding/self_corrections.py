@@ -16,6 +16,7 @@ from atlas.understanding.dialogue import Commands, Dialogue, EarlierTurn
 from atlas.understanding.frames import Frames
 from atlas.understanding.grammar import MOST_COMMANDS, MOST_JOINTS, Grammar
 from atlas.understanding.names import Names
+from atlas.understanding.patterns import pattern
 from atlas.understanding.slots import Command
 
 LONGEST_CHARACTERS = 160
@@ -39,8 +40,8 @@ class SelfCorrections:
         self._too = re.compile(tables["too"], re.IGNORECASE)
         self._meant = re.compile(tables.get("meant_behind", "(?!)(?P<meant>)(?P<slip>)"), re.IGNORECASE)
         self._only = re.compile(rf"^(?:{tables.get('meant_alone', '(?!)')})\s+", re.IGNORECASE)
-        self._but_not = re.compile(tables.get("meant_not", "(?!)"), re.IGNORECASE)
-        self._pronoun = re.compile(tables.get("acts", {}).get("pronouns", "(?!)"), re.IGNORECASE)
+        self._but_not = pattern(tables, "meant_not")
+        self._pronoun = pattern(tables.get("acts", {}), "pronouns")
 
     def corrected(self, text: str, commands: Commands, amended: Amended, names: Names) -> tuple[Command, ...]:
         """Return what a sentence means that corrects itself; `()` when it does not, or when that is not clear."""

@@ -14,6 +14,7 @@ from typing import Any
 
 from atlas.understanding import moments
 from atlas.understanding.moments import Moment
+from atlas.understanding.patterns import pattern
 from atlas.understanding.slots import Command
 
 MOST_MOMENTS = 4
@@ -64,7 +65,7 @@ class SeveralMoments:
         self._first = re.compile(
             rf"\b(?:{lead}) (?P<bare>{moments.BARE_HOUR})(?=(?:{joint}) (?:(?:{lead}) )?\w)", re.IGNORECASE
         )
-        self._part = re.compile(words.get("part", "(?!)"), re.IGNORECASE)
+        self._part = pattern(words, "part")
         self._at, self._and, self._early = words.get("at", "{}"), words.get("and", ""), words.get("early", "{}")
 
     def read(self, text: str, commands: Callable[[str], Sequence[Command]]) -> tuple[Command, ...]:

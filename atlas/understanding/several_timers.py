@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from atlas.understanding import durations
+from atlas.understanding.patterns import pattern
 from atlas.understanding.slots import Command
 
 MOST_TIMERS = 4
@@ -33,11 +34,11 @@ class SeveralTimers:
 
     def __init__(self, words: Mapping[str, Any], digits: Callable[[str], str]) -> None:
         self._digits = digits
-        self._counts = re.compile(words.get("counts", "(?!)"), re.IGNORECASE)
-        self._joint = re.compile(words.get("joints", "(?!)"), re.IGNORECASE)
-        self._another = re.compile(words.get("another", "(?!)"), re.IGNORECASE)
-        self._corrects = re.compile(words.get("corrects", "(?!)"), re.IGNORECASE)
-        self._name = re.compile(words.get("names", "(?!)"), re.IGNORECASE)
+        self._counts = pattern(words, "counts")
+        self._joint = pattern(words, "joints")
+        self._another = pattern(words, "another")
+        self._corrects = pattern(words, "corrects")
+        self._name = pattern(words, "names")
 
     def read(self, text: str) -> tuple[Command, ...]:
         """Return the timers that a sentence wants; `()` where it is not two or more."""

@@ -12,7 +12,7 @@ from hassil.recognize import RecognizeResult
 
 from atlas.understanding import durations, moments
 from atlas.understanding.devices import Arguments, DeviceWords, without
-from atlas.understanding.patterns import Rewrites
+from atlas.understanding.patterns import Rewrites, pattern
 from atlas.understanding.templates import TOOL_OF_PUBLIC_INTENT
 
 LATER = "later.do"  # the tool that does another after a while
@@ -93,7 +93,7 @@ class Slots:
         self._never_names = frozenset(tables["never_names"])
         self._never_things = frozenset(tables["never_things"])
         self._reminded = Rewrites(tables.get("reminded", ()))
-        self._something = re.compile(tables.get("something", "(?!)"), re.IGNORECASE)
+        self._something = pattern(tables, "something")
         self._never_starts = frozenset(tables["never_starts"])
         self.tidied = frozenset(tables["tidied"])
         self.devices = DeviceWords(tables)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
 from typing import Any
 
@@ -12,6 +11,7 @@ from atlas.understanding.clarifications import Clarifications
 from atlas.understanding.dialogue_turn import SpokenTurn
 from atlas.understanding.frames import Frames
 from atlas.understanding.meaning import TurnMeaning
+from atlas.understanding.patterns import pattern
 from atlas.understanding.restraints import LONGEST_CHARACTERS
 from atlas.understanding.slots import LATER, for_now
 
@@ -20,7 +20,7 @@ class UndatedDeeds:
     """How one language says "later" without a time; a language without a table never does. Immutable."""
 
     def __init__(self, words: Mapping[str, Any], frames: Frames, questions: Clarifications) -> None:
-        self._undated = re.compile(words.get("undated", "(?!)"), re.IGNORECASE)
+        self._undated = pattern(words, "undated")
         self._soon: Mapping[str, int] = words.get("soon", {})  # what may be chosen: in words, and in seconds
         self._frames = frames
         self._questions = questions

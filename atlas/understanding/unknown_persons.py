@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Collection, Mapping
 
 from atlas.understanding.names import Names
+from atlas.understanding.patterns import pattern
 
 
 class UnknownPersons:
     """How one language leaves messages. `words` is its table `unknown_persons`; `audiences`, who else is spoken to."""
 
     def __init__(self, words: Mapping[str, str], audiences: Collection[str]) -> None:
-        self._leaves = re.compile(words.get("leaves", "(?!)"), re.IGNORECASE)
+        self._leaves = pattern(words, "leaves")
         self._says = words.get("says", "")
         self._audiences = frozenset(audiences)
 

@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 from atlas.understanding.grammar import Grammar
-from atlas.understanding.patterns import act_pattern
+from atlas.understanding.patterns import act_pattern, pattern
 
 LONGEST_CHARACTERS = 600  # that are read: a longer text is none that somebody says
 MOST_PIECES = 12
@@ -33,10 +33,10 @@ class WishClauses:
         reports: re.Pattern[str],
         unwanted: Sequence[re.Pattern[str]],
     ) -> None:
-        self._joint = re.compile(words.get("joints", "(?!)"), re.IGNORECASE)
-        self._wish = re.compile(words.get("wish", "(?!)"), re.IGNORECASE)
-        self._asks = re.compile(words.get("asks", "(?!)"), re.IGNORECASE)  # a wish, whoever was quoted before it
-        self._taken_back = re.compile(words.get("taken_back", "(?!)"), re.IGNORECASE)
+        self._joint = pattern(words, "joints")
+        self._wish = pattern(words, "wish")
+        self._asks = pattern(words, "asks")  # a wish, whoever was quoted before it
+        self._taken_back = pattern(words, "taken_back")
         self._binds = re.compile(words.get("binds", ""), re.IGNORECASE)  # without a table everything does
         self._reports = reports
         self._unwanted = unwanted

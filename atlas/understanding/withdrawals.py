@@ -10,6 +10,8 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from atlas.understanding.patterns import pattern
+
 LONGEST_CHARACTERS = 600  # that are read: a longer text is none that somebody says
 MOST_JOINTS = 16
 
@@ -26,8 +28,8 @@ class Withdrawals:
     """How one language takes back what it just said; a language without a table never does."""
 
     def __init__(self, words: Mapping[str, str]) -> None:
-        self._joint = re.compile(words.get("joints", "(?!)"), re.IGNORECASE)
-        self._unfinished = re.compile(words.get("unfinished", "(?!)"), re.IGNORECASE)
+        self._joint = pattern(words, "joints")
+        self._unfinished = pattern(words, "unfinished")
         mark = "|".join(words.get(kind, "(?!)") for kind in ("surely", "maybe"))
         self._mark = re.compile(rf"(?:(?:{words.get('fillers', '(?!)')})[\s,.!…-]+)*(?:{mark})", re.IGNORECASE)
 
