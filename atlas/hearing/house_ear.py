@@ -141,13 +141,11 @@ def _is_known(command: Command, names: Names) -> bool:
     if not command.tool.startswith("home."):
         return True
     device, room = (str(command.arguments.get(one, "")).casefold() for one in ("device", "room"))
-    return (not device or device in _spoken_names(names.devices)) and (
-        not room or room in _spoken_names((*names.rooms, *names.floors))
-    )
+    return (not device or device in _spoken_names(names.devices)) and (not room or room in _spoken_names(names.places))
 
 
 def _spoken_names(named: Iterable[NamedDevice | NamedPlace]) -> set[str]:
-    return {name.casefold() for one in named for name in (one.name, *one.aliases)}
+    return {name.casefold() for one in named for name in one.all_names}
 
 
 def _is_new_list(command: Command, names: Names) -> bool:

@@ -72,7 +72,7 @@ def written_down(command: Command) -> Sequence[str]:
 def is_unknown(command: Command, names: Names) -> bool:
     """Tell whether a command names a device that this house has not."""
     device = str(command.arguments.get("device", "")).casefold()
-    called = {name.casefold() for one in names.devices for name in (one.name, *one.aliases)}
+    called = {name.casefold() for one in names.devices for name in one.all_names}
     return bool(device and names.devices) and device not in called
 
 

@@ -150,8 +150,8 @@ def _pattern_of(names: Names) -> re.Pattern[str]:
 
 def _every(names: Names) -> Iterator[str]:
     for device in names.devices:
-        yield from (device.name, *device.aliases)
-    for place in (*names.rooms, *names.floors):
-        yield from (place.name, *place.aliases)
+        yield from device.all_names
+    for place in names.places:
+        yield from place.all_names
     yield from names.people
     yield from names.lists

@@ -164,9 +164,9 @@ def _all(names: Names) -> Iterable[str]:
     for device in names.devices:
         if device.kind in ("scene", "person"):
             continue  # what they are called are words like any other
-        yield from (device.name, *device.aliases)
-    for place in (*names.rooms, *names.floors):
-        yield from (place.name, *place.aliases)
+        yield from device.all_names
+    for place in names.places:
+        yield from place.all_names
 
 
 @lru_cache(maxsize=8)

@@ -604,11 +604,11 @@ class Dialogue:
         bare = " ".join(without(self._grammar.plain_words(named).split(), self._grammar.slots.tidied))
         plain = bare.casefold()
         for device in names.devices:
-            if plain in (name.casefold() for name in (device.name, *device.aliases)):
+            if plain in (name.casefold() for name in device.all_names):
                 return {"device": device.name}
         for argument, places in (("room", names.rooms), ("floor", names.floors)):
             for place in places:
-                if kind and plain in (name.casefold() for name in (place.name, *place.aliases)):
+                if kind and plain in (name.casefold() for name in place.all_names):
                     return {argument: place.name, "kind": kind}
         if kind and plain in {room.casefold() for room in devices.rooms}:
             return {"room": bare, "kind": kind}

@@ -69,7 +69,7 @@ class EverythingOff:
     def _each(self, where: Mapping[str, Any], devices: Sequence[NamedDevice]) -> Iterator[Command]:
         for kind in KINDS:
             of_it = [device for device in devices if device.kind == kind]
-            ends = [device for device in of_it if not self._goes_on.search(" ".join((device.name, *device.aliases)))]
+            ends = [device for device in of_it if not self._goes_on.search(" ".join(device.all_names))]
             if ends and len(ends) == len(of_it):
                 yield Command("home.turn", {"on": False, "kind": kind, **where})
             else:

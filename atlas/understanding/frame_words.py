@@ -129,10 +129,10 @@ class Lexicon:
         known = dict(self._words[asking])
         for category, places in (("floor", names.floors), ("room", names.rooms)):
             for place in places:
-                for name in (place.name, *place.aliases, *self._also_called(place, names)):
+                for name in (*place.all_names, *self._also_called(place, names)):
                     self._add(known, name, Token(category, place.name, name))
         for device in names.devices:
-            for name in (device.name, *device.aliases):
+            for name in device.all_names:
                 category = "person" if device.kind == "person" else "device"
                 self._add(known, name, Token(category, device, name))
         for word, devices in self._other_words(names).items():
@@ -160,7 +160,7 @@ class Lexicon:
         """Return what devices are called as well, by other words for the same thing: a telly is a television."""
         called: dict[str, list[NamedDevice]] = {}
         for device in names.devices:
-            for name in (device.name, *device.aliases):
+            for name in device.all_names:
                 for words in self._things:
                     word = next((word for word in words if f" {name.casefold()}".endswith(f" {word}")), None)
                     before = name.casefold().removesuffix(word) if word else ""
@@ -208,10 +208,10 @@ def _joined_spellings(names: Names) -> Sequence[tuple[str, NamedDevice]]:
 def _parts(names: Names, *, asking: bool) -> Mapping[str, Sequence[NamedDevice]]:
     """Return the words that names of devices are made of, and whose they are."""
     parts: dict[str, list[NamedDevice]] = {}
-    of_places = {word for place in (*names.rooms, *names.floors) for word in spelled(place.name)}
+    of_places = {word for place in names.places for word in spelled(place.name)}
     for device in names.devices:
         if device.kind not in ("person", "scene") and (asking or device.kind != "sensor"):
-            for word in {word for name in (device.name, *device.aliases) for word in spelled(name)}:
+            for word in {word for name in device.all_names for word in spelled(name)}:
                 if len(word) >= LEAST_LETTERS and word not in of_places:
                     parts.setdefault(word, []).append(device)
     return parts

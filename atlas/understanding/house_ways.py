@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from atlas.understanding import english_ways, german_ways
-from atlas.understanding.names import NamedDevice, NamedPlace, Names
+from atlas.understanding.names import NamedPlace, Names
 from atlas.understanding.public import DOMAINS, FROM_NAMES
 from atlas.understanding.sayable import Sayable, list_values, said_by
 from atlas.ways import Anything, SharedWay, Slot, Values, Way, WaySeries, either, maybe
@@ -155,13 +155,9 @@ def _plain(sentence: str) -> str:
 
 def _devices(names: Names, domains: tuple[str, ...]) -> list[tuple[str, str]]:
     kinds = {kind for kind, theirs in DOMAINS.items() if not domains or {*theirs} & {*domains}}
-    named = [(one, one) for device in names.devices if device.kind in kinds for one in _names_of(device)]
+    named = [(one, one) for device in names.devices if device.kind in kinds for one in device.all_names]
     return [*named, *((person, person) for person in names.people if "person" in domains)]
 
 
-def _names_of(device: NamedDevice) -> Iterable[str]:
-    return (device.name, *device.aliases)
-
-
 def _called(places: Iterable[NamedPlace]) -> list[tuple[str, str]]:
-    return [(name, name) for place in places for name in (place.name, *place.aliases)]
+    return [(name, name) for place in places for name in place.all_names]

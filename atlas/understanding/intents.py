@@ -201,11 +201,7 @@ def _of_one_shape(reading: IntentReading, names: Names, room: str) -> list[Inten
 
 def _called(name: str, names: Names) -> list[NamedDevice]:
     wanted = name.casefold()
-    return [
-        device
-        for device in names.devices
-        if wanted in (device.name.casefold(), *(alias.casefold() for alias in device.aliases))
-    ]
+    return [device for device in names.devices if wanted in map(str.casefold, device.all_names)]
 
 
 def _one(target: Mapping[str, Any], names: Names) -> NamedDevice | None:

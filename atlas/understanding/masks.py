@@ -151,7 +151,7 @@ def _longest(
 
 def _mask(token: Token) -> str:
     if token.category == "device":
-        called = {" ".join(spelled(name)).rstrip("s") for name in (token.value.name, *token.value.aliases)}
+        called = {" ".join(spelled(name)).rstrip("s") for name in token.value.all_names}
         whole = " ".join(spelled(token.text))
         return f"{{{noun(token.value).upper()}}}" if whole.rstrip("s") in called or " " in whole else f"{{{whole}}}"
     return f"{{{token.text.casefold()}}}" if token.category == "kind" else f"{{{token.category.upper()}}}"

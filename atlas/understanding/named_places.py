@@ -78,12 +78,12 @@ def _is_a_whole_name(token: Token) -> bool:
     words = spelled(token.text)
     if token.category != "device" or len(words) < 2:
         return False
-    return words in [spelled(name) for name in (token.value.name, *token.value.aliases)]
+    return words in [spelled(name) for name in token.value.all_names]
 
 
 def _is_in_a_name(words: Sequence[str], names: Names) -> bool:
     """Whether a device is called by the last of some words: the lamp in the garden, where one is the garden lamp."""
-    called = (name for device in names.devices for name in (device.name, *device.aliases))
+    called = (name for device in names.devices for name in device.all_names)
     return bool(words) and any(part.startswith(words[-1]) for name in called for part in spelled(name))
 
 

@@ -18,6 +18,11 @@ class NamedDevice:
     aliases: tuple[str, ...] = ()
     can: frozenset[str] = frozenset()  # what of its state can be set: "on", "brightness", …
 
+    @property
+    def all_names(self) -> tuple[str, ...]:
+        """Its name, and the others that people say."""
+        return (self.name, *self.aliases)
+
 
 @dataclass(frozen=True, slots=True)
 class NamedPlace:
@@ -26,6 +31,11 @@ class NamedPlace:
     name: str
     floor: str = ""
     aliases: tuple[str, ...] = ()
+
+    @property
+    def all_names(self) -> tuple[str, ...]:
+        """Its name, and the others that people say."""
+        return (self.name, *self.aliases)
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,6 +57,11 @@ class Names:
 
     def __hash__(self) -> int:
         return self._hash
+
+    @property
+    def places(self) -> tuple[NamedPlace, ...]:
+        """The rooms, then the floors."""
+        return (*self.rooms, *self.floors)
 
     def person(self, name: str) -> str:
         """Return who of this house is called so, or is also called so; "" for nobody."""

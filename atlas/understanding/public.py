@@ -246,13 +246,13 @@ def named_here(names: Names) -> Mapping[str, Sequence[tuple[str, str, Any]]]:
     devices = [
         (called, device.name, {"domain": domain, "device_class": device.shape})
         for device in names.devices
-        for called in (device.name, *device.aliases)
+        for called in device.all_names
         for domain in DOMAINS.get(device.kind, ())
     ]
     people = [(person, person, {"domain": "person"}) for person in names.people]
     lists = [(name, name, {"domain": "todo"}) for name in names.lists if name != SHOPPING]  # that has its own intents
-    rooms = [(called, room.name, None) for room in names.rooms for called in (room.name, *room.aliases)]
-    floors = [(called, floor.name, None) for floor in names.floors for called in (floor.name, *floor.aliases)]
+    rooms = [(called, room.name, None) for room in names.rooms for called in room.all_names]
+    floors = [(called, floor.name, None) for floor in names.floors for called in floor.all_names]
     return {"name": [*devices, *people, *lists], "area": rooms, "floor": floors}
 
 

@@ -37,7 +37,7 @@ class SharedNouns:
 
     def _turned_around(self, names: Names) -> Mapping[str, re.Pattern[str]]:
         """Return names as they are described: "the fan on the ceiling"."""
-        rooms = {place.name.casefold() for place in (*names.rooms, *names.floors)}
+        rooms = {place.name.casefold() for place in names.places}
         ways = {}
         for device in names.devices:
             first, _, noun = device.name.rpartition(" ")
@@ -47,7 +47,7 @@ class SharedNouns:
         return ways
 
     def _ways_of(self, names: Names) -> Mapping[str, re.Pattern[str]]:
-        places = {place.name.casefold() for place in (*names.rooms, *names.floors)}
+        places = {place.name.casefold() for place in names.places}
         owners: defaultdict[str, set[str]] = defaultdict(set)
         for device in names.devices:
             first, _, noun = device.name.casefold().rpartition(" ")

@@ -23,6 +23,6 @@ class UnknownPersons:
             return ""
         who = match["who"].casefold()
         known = [one.name for one in names.devices if one.kind == "person"]
-        known += [name for one in (*names.rooms, *names.floors) for name in (one.name, *one.aliases)]
+        known += [name for one in names.places for name in one.all_names]
         is_known = who in self._audiences or names.person(who) or who in {name.casefold() for name in known}
         return "" if is_known else self._says.format(match["who"])
