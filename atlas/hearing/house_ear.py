@@ -114,10 +114,7 @@ class Senses:
             if not all(_is_known(command, names) for command in meant.commands):
                 return Sense.NOTHING
             return Sense.LOOSE if any(_is_new_list(command, names) for command in meant.commands) else Sense.COMMAND
-        offered = [
-            command for choice in (meant.choices.choices if meant.choices else ()) for command in choice.commands
-        ]
-        if any(_is_new_list(command, names) for command in offered):
+        if any(_is_new_list(command, names) for command in meant.in_question):
             return Sense.LOOSE
         if (
             meant.choices

@@ -40,7 +40,7 @@ class Choices:
 class ChoiceWords:
     """How one language asks for a choice, and how it is answered."""
 
-    def __init__(self, tables: Mapping[str, Any], ordinals: Sequence[re.Pattern[str]]) -> None:
+    def __init__(self, tables: Mapping[str, Any]) -> None:
         words: Mapping[str, str] = tables["choices"]
         self._ask = words["ask"]
         self._whether = words["whether"]
@@ -49,7 +49,7 @@ class ChoiceWords:
         self._no = re.compile(words["no"], re.IGNORECASE)
         self._both = re.compile(words["both"], re.IGNORECASE)
         self._light = frozenset(words["light"].split())
-        self._ordinals = ordinals
+        self._ordinals = [re.compile(way, re.IGNORECASE) for way in tables["ordinals"]]
         self._around = re.compile(tables["around_an_answer"], re.IGNORECASE)
 
     def ask(self, choices: Sequence[MeaningChoice]) -> Choices:

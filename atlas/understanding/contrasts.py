@@ -7,10 +7,11 @@ every device of its kind but those of the second, and the second half to these. 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import islice
 from typing import Any
 
+from atlas.understanding.dialogue import Commands
 from atlas.understanding.exemptions import MOST_DEVICES, devices_of, for_each
 from atlas.understanding.frames import Frames
 from atlas.understanding.names import NamedDevice, Names
@@ -20,7 +21,6 @@ from atlas.understanding.slots import Command
 LONGEST_CHARACTERS = 200
 MOST_JOINTS = 2  # each costs some readings
 _DEEDS = ("home.turn", "home.set", "home.adjust", "home.open", "home.close", "home.lock", "home.unlock")
-Commands = Callable[[str], tuple[Command, ...]]
 
 
 class Contrasts:

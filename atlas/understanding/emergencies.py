@@ -11,14 +11,13 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 import yaml
 
-from atlas.understanding.patterns import filled
+from atlas.understanding.patterns import Rewrites, filled
+from atlas.understanding.templates import SENTENCES
 
-SENTENCES = Path(__file__).parent / "sentences"
 LONGEST_CHARACTERS = 400  # of an utterance that are read: a longer one is a text, and none of a person in need
 
 
@@ -54,7 +53,7 @@ class _Tongue:
     def __init__(self, table: Mapping[str, Any]) -> None:
         self.says: Mapping[str, str] = table["says"]
         parts: Mapping[str, str] = table["parts"]
-        self._rewrites = [(re.compile(pattern), to) for pattern, to in table["rewrites"]]
+        self._rewrites = Rewrites(table["rewrites"])
         self._never = re.compile(filled(table["never"], parts))
         self._kinds = [
             (kind["name"], _any_of(kind["patterns"], parts), _any_of(kind.get("not", ()), parts))
@@ -62,9 +61,8 @@ class _Tongue:
         ]
 
     def kind(self, text: str) -> str:
-        words = " ".join(re.sub(r"[^\w' -]+", " ", text.lower().replace("’", "'")).split())
-        for pattern, to in self._rewrites:
-            words = pattern.sub(to, words)
+        words = re.sub(r"[^\w' -]+", " ", text.lower().replace("’", "'"))
+        words = self._rewrites.written(" ".join(words.split()))
         if self._never.search(words):
             return ""
         return next(

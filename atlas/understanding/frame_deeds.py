@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+from atlas.understanding.devices import Arguments
 from atlas.understanding.frame_words import Token
 from atlas.understanding.home_tools import accepted
 from atlas.understanding.names import GUARDED, Names
@@ -44,9 +45,6 @@ _PRECEDENCE = (
         "on",
     ),
 )
-
-
-Arguments = dict[str, Any]
 
 
 @dataclass(frozen=True, slots=True)

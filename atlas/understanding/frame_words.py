@@ -16,7 +16,7 @@ _LINKS = ("", "n", "s", "en")  # between the parts of a compound: "Küchenlampe"
 CLAUSES = 256  # in memory: a turn asks for the same words again and again
 HOUSES = 4  # whose words are remembered: two for each house, of commands and of questions
 _UMLAUTS = str.maketrans({"ä": "ae", "ö": "oe", "ü": "ue"})
-_WORD = re.compile(r"[^\W_]+(?:['’.][^\W_]+)*|°|%")
+WORD = re.compile(r"[^\W_]+(?:['’.][^\W_]+)*|°|%")
 
 
 @dataclass(frozen=True, slots=True)
@@ -197,7 +197,7 @@ def _is_there(thing: Token, place: Token, names: Names) -> bool:
 
 def spelled(text: str) -> list[str]:
     """Return the words of a text as words are compared: "Küche" is "kueche"."""
-    return _WORD.findall(text.casefold().translate(_UMLAUTS))
+    return WORD.findall(text.casefold().translate(_UMLAUTS))
 
 
 def _joined_spellings(names: Names) -> Sequence[tuple[str, NamedDevice]]:

@@ -18,10 +18,10 @@ from types import MappingProxyType
 from typing import Any
 
 from atlas.understanding import durations
+from atlas.understanding.devices import Arguments
 from atlas.understanding.frame_deeds import (
     KIND_OF_ACT,
     STEPS,
-    Arguments,
     Frame,
     FrameTarget,
     action_of,

@@ -6,17 +6,15 @@ is learnt from sentences of one house holds in every other.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
 
 from atlas.understanding import durations, moments
-from atlas.understanding.frame_words import HOUSES, LONGEST_PHRASE_WORDS, Lexicon, Token, spelled
+from atlas.understanding.frame_words import HOUSES, LONGEST_PHRASE_WORDS, WORD, Lexicon, Token, spelled
 from atlas.understanding.names import NamedDevice, Names
 
 NAMED = ("device", "room", "floor", "person", "kind", "list")  # categories of words that name something
-_WORD = re.compile(r"[^\W_]+(?:['’.][^\W_]+)*|°|%")
 _ARTICLES = frozenset(["a", "an", "one", "ein", "eine", "eins", "einen", "einer"])  # seldom numbers
 _NOUNS = {"switch": "appliance", "climate": "heating", "media": "player", "valve": "tap", "lock": "door"}
 
@@ -46,7 +44,7 @@ class Masks:
     def pieces(self, text: str, names: Names) -> list[MaskedPiece]:
         """Return the pieces of a text, in order."""
         known = self._known(names)
-        every = [(spelled(self._lexicon.bare(match[0])), match.start(), match.end()) for match in _WORD.finditer(text)]
+        every = [(spelled(self._lexicon.bare(match[0])), match.start(), match.end()) for match in WORD.finditer(text)]
         spans = [
             span for span in _times(text) if not (_in_a_name(span, every, known) or _is_amount(text[span[1] :], known))
         ]
@@ -115,7 +113,7 @@ def _is_of_another(part: Token, after: Token | None) -> bool:
 
 def _is_amount(rest: str, known: Mapping[tuple[str, ...], Token]) -> bool:
     """Whether a unit follows, so that what seemed to be a time is none: "um 20 Prozent"."""
-    word = _WORD.match(rest.lstrip())
+    word = WORD.match(rest.lstrip())
     token = known.get(tuple(spelled(word[0]))) if word else None
     return bool(word and (word[0] in "%°" or (token and token.category == "unit")))
 

@@ -20,6 +20,11 @@ class TurnMeaning:
     leans: bool = False  # on the last exchange: "no, at five", "and eggs", the answer to a question
     concern: str = ""  # "health", "emergency" or "cannot": what nothing here can do anything about, and a parser named
 
+    @property
+    def in_question(self) -> tuple[Command, ...]:
+        """All commands about which it is asked whether they are meant."""
+        return tuple(one for choice in (self.choices.choices if self.choices else ()) for one in choice.commands)
+
     def __bool__(self) -> bool:
         return bool(self.commands or self.half or self.choices or self.reply or self.concern)
 

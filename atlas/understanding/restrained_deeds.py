@@ -28,8 +28,7 @@ class RestrainedDeeds:
 
     def hold(self, heard: SpokenTurn, meant: TurnMeaning) -> TurnMeaning:
         """Return what is meant, without what a turn only speaks of; the question when, for what it wants at no time."""
-        considered = [one for choice in meant.choices.choices for one in choice.commands] if meant.choices else []
-        commands = (*meant.commands, *considered)
+        commands = (*meant.commands, *meant.in_question)
         if not (commands or meant.half) or any(one.tool in OF_ANY_WORDS for one in commands):
             return meant
         looks = bool(commands) and only_look(commands)

@@ -127,8 +127,7 @@ class Scopes:
 
         What is written down is never taken away but for something: only devices are left alone by their names.
         """
-        considered = [one for choice in meant.choices.choices for one in choice.commands] if meant.choices else []
-        takes_away = any(one.tool.rpartition(".")[2] in TAKING_AWAY for one in (*meant.commands, *considered))
+        takes_away = any(one.tool.rpartition(".")[2] in TAKING_AWAY for one in (*meant.commands, *meant.in_question))
         if takes_away and any(map(self._exemptions.says_but, heard.readings)):
             return NO_DEED
         if not any(one.tool.startswith("home.") for one in meant.commands) or only_look(meant.commands):

@@ -9,7 +9,6 @@ what is meant (`TurnMeaning`, also that nothing is), or `None` where it knows no
 
 from __future__ import annotations
 
-import re
 import unicodedata
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, fields, replace
@@ -95,7 +94,7 @@ class Reader:
         frame_words = tables.get("frames", {})
         self._frames = frames = parser.frames if parser else Frames(frame_words, grammar.digits)
         self.grammar = grammar
-        self.choices = ChoiceWords(tables, [re.compile(way, re.IGNORECASE) for way in tables["ordinals"]])
+        self.choices = ChoiceWords(tables)
         self._custom = custom
         self._dialect = Dialect(tables)
         self._endings = Endings(tables)

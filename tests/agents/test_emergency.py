@@ -15,7 +15,8 @@ from atlas.confirmations import HouseConfirmations
 from atlas.conversation import Turn
 from atlas.errors import ConfigError
 from atlas.events import Event
-from atlas.understanding.emergencies import SENTENCES, Emergency, open_emergencies
+from atlas.understanding.emergencies import Emergency, open_emergencies
+from atlas.understanding.templates import SENTENCES
 from atlas.understanding.understanding import Reader, Understanding
 from tests.houses import english
 from tests.scripted_tools import ScriptedTools
