@@ -38,16 +38,7 @@ _EXAMPLES = {  # words that stand for what was masked, and which kind they are
     "{N}": ("5", TIME),
     "{PERSON}": ("anna", NAME),
 }
-HEADS = [
-    "act_weights",
-    "act_bias",
-    "slot_inner",
-    "slot_inner_bias",
-    "slot_acts",
-    "slot_weights",
-    "slot_bias",
-    "slot_steps",
-]
+HEADS = "act_weights act_bias slot_inner slot_inner_bias slot_acts slot_weights slot_bias slot_steps".split()  # noqa: SIM905
 Floats = NDArray[np.float32]
 
 

@@ -14,30 +14,11 @@ ADDING = ("lists.add", "tasks.add", "notes.create", "reminders.add", "calendar.a
 TAKING_AWAY = ("cancel", "cancel_all", "clear", "remove")  # verbs of tools that take away what was written down
 _ALIKE = {  # acts that come to the same for many things
     frozenset(pair.split("/"))
-    for pair in [
-        "open/unlock",
-        "close/lock",
-        "query/play",
-        "on/play",
-        "off/pause",
-        "off/dock",
-        "on/clean",
-        "on/mow",
-        "on/open",
-        "off/close",
-        "position/open",
-        "position/close",
-        "on/scene",
-        "brightness/brighter",
-        "on/brightness",
-        "brightness/darker",
-        "temperature/warmer",
-        "temperature/cooler",
-        "volume/louder",
-        "volume/quieter",
-        "speed/faster",
-        "speed/slower",
-    ]
+    for pair in (  # noqa: SIM905
+        "open/unlock close/lock query/play on/play off/pause off/dock on/clean on/mow on/open off/close on/scene "
+        "position/open position/close on/brightness brightness/brighter brightness/darker temperature/warmer "
+        "temperature/cooler volume/louder volume/quieter speed/faster speed/slower"
+    ).split()
 }
 
 

@@ -37,30 +37,10 @@ _SOUNDS = (  # in this order: what dialects keep apart or not
     (r"[aeiouäöüy]+", "-"),
 )
 _STEPS = [(re.compile(sound), remainder) for sound, remainder in _SOUNDS]
-_VOWELS = (  # of words with few consonants: what one vowel of the written language may become
-    *(
-        {"a", "o"},
-        {"a", "å"},
-        {"ei", "oa"},
-        {"ei", "i"},
-        {"ei", "ai"},
-        {"i", "ia"},
-        {"ü", "ia"},
-        {"ü", "i"},
-        {"u", "ua"},
-    ),
-    *(
-        {"ö", "e"},
-        {"ä", "e"},
-        {"au", "u"},
-        {"au", "ü"},
-        {"au", "a"},
-        {"eu", "ei"},
-        {"e", "ea"},
-        {"o", "oa"},
-        {"ü", "ue"},
-    ),
-)
+_VOWELS = [  # of words with few consonants: what one vowel of the written language may become
+    {*pair.split("/")}
+    for pair in "a/o a/å ei/oa ei/i ei/ai i/ia ü/ia ü/i u/ua ö/e ä/e au/u au/ü au/a eu/ei e/ea o/oa ü/ue".split()  # noqa: SIM905
+]
 _ENDINGS = ("e", "i", "a", "ne")  # of hours: "um achte", "am halbi achti"
 _JOINTS = ("und", "a", "ra", "e", "ne", "re", "en", "er", "un", "o", "i")  # "dreiazwanzg", "zwoarazwanzg", "einezwänzg"
 _WORD = re.compile(r"[^\W\d_]+(?:-[^\W\d_]+)*")

@@ -26,25 +26,10 @@ _ALONE = {  # what a word changes that names nothing: "louder!"
 }
 OPPOSITES = ({"on", "off"}, {"up", "down"}, {"open", "close"}, {"lock", "unlock"})
 # The first of these that was said is what is wanted; the others only help to say it: "lock up", "start cleaning".
-_PRECEDENCE = (
-    *("lock", "unlock", "mute", "unmute", "dock", "clean", "mow", "next", "previous", "play", "pause"),
-    *(
-        "louder",
-        "quieter",
-        "brighter",
-        "darker",
-        "warmer",
-        "cooler",
-        "open",
-        "close",
-        "off",
-        "out",
-        "stop",
-        "up",
-        "down",
-        "on",
-    ),
-)
+_PRECEDENCE = (  # noqa: SIM905
+    "lock unlock mute unmute dock clean mow next previous play pause louder quieter brighter darker warmer cooler "
+    "open close off out stop up down on"
+).split()
 
 
 @dataclass(frozen=True, slots=True)

@@ -51,18 +51,7 @@ _SAME: Mapping[str, Sequence[str]] = {  # argument → those of the call before 
 }
 BROADCAST, LEAVE = "broadcast.say", "messages.leave"  # somebody is told, now or as soon as they can hear it
 _DEEDS = ("on", "off", "open", "close", "lock", "unlock")  # that need a device
-_CHANGES = (
-    "brighter",
-    "darker",
-    "brightness",
-    "colour",
-    "kelvin",
-    "faster",
-    "slower",
-    "speed",
-    "position",
-    "temperature",
-)
+_CHANGES = "brighter darker brightness colour kelvin faster slower speed position temperature".split()  # noqa: SIM905
 _OF_DEVICES = ("home.", "later.")
 _TIMES = ("{WHEN}", "{DELAY}", "{N}")
 _CORRECTING = re.compile(r"\b(?:no|nope|wait|sorry|rather|nein|quatsch|ach|doch)\W*$", re.IGNORECASE)
@@ -179,10 +168,7 @@ class Parser:
         if timers and len(self._several_timers.read(text)) > 1:
             best = LikelyAct("timers.start", max(best.chance, SURE))
         addressed = any(piece.mask == "{PERSON}" for piece in pieces)
-        if addressed and {best.act, second.act} == {
-            BROADCAST,
-            LEAVE,
-        }:  # one in two words: which one, its own words tell
+        if addressed and {best.act, second.act} == {BROADCAST, LEAVE}:  # which of both, its own words tell
             best = replace(best, chance=best.chance + second.chance)
         of_devices = best.act not in (*SILENT, AMEND, "look", *self._slots, *self._canonical)
         least = SURE_TO_LOOK if best.act == "look" else MOST_SURE
