@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from atlas.conversation import ToolCall
+from atlas.understanding.chances import MOST_SURE, SURE_OF_SILENCE, SURE_OF_THE_ACT
 from atlas.understanding.choices import Choices
 from atlas.understanding.clarifications import Clarifications
 from atlas.understanding.command_traits import name_any
@@ -10,7 +11,7 @@ from atlas.understanding.dialogue import with_target
 from atlas.understanding.dialogue_turn import DialogueTurn, DialogueTurns, Understand
 from atlas.understanding.meaning import NO_DEED, TurnMeaning, leaning
 from atlas.understanding.parser import SILENT
-from atlas.understanding.rivals import CERTAIN, MOST_CERTAIN, SURE_OF_SILENCE, parsed
+from atlas.understanding.rivals import parsed
 from atlas.understanding.scopes import Scopes
 from atlas.understanding.sentence_reader import SentenceReader
 from atlas.understanding.which import Which
@@ -177,7 +178,7 @@ class Continuations:
         )
         if more := next(filter(None, ways), None):
             return leaning((more,))
-        of_the_world = parse.act.startswith(("weather.", "clock.")) and parse.chance >= MOST_CERTAIN
+        of_the_world = parse.act.startswith(("weather.", "clock.")) and parse.chance >= MOST_SURE
         if of_the_world and parse.commands:  # "is it going to rain", after the mower
             return parsed(parse, turn.before)
         if turn.before.act and parse.named and parse.is_sure():  # "and shut the curtains" is not about the lamp before
@@ -186,7 +187,7 @@ class Continuations:
         last = exchanges[0] if exchanges else turn.last
         commands_of = self._sentences.commands_in(turn.names, turn.room)
         meant = self._dialogue.referring(text, exchanges, commands_of, turn.names, turn.room)
-        idle = parse.act in SILENT and parse.act != "cannot" and parse.chance >= CERTAIN
+        idle = parse.act in SILENT and parse.act != "cannot" and parse.chance >= SURE_OF_THE_ACT
         few = last.of_devices and 0 < len(last.things) <= MOST_PARSED
         if meant is None and few and not idle and not self._names_one(turn):
             learned = self._sentences.learned_in(turn.names, turn.room)

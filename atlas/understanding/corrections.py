@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from atlas.conversation import ToolCall
+from atlas.understanding.chances import SURE_TO_GO_ON
 from atlas.understanding.choices import MeaningChoice
 from atlas.understanding.clarifications import Clarifications
 from atlas.understanding.command_traits import are_like, name_any
 from atlas.understanding.dialogue import UNDO
 from atlas.understanding.dialogue_turn import DialogueTurn, DialogueTurns
 from atlas.understanding.meaning import NO_DEED, TurnMeaning, leaning
-from atlas.understanding.parser import AMEND, SURE_TO_GO_ON
+from atlas.understanding.parser import AMEND
 from atlas.understanding.patterns import act_pattern
 from atlas.understanding.self_corrections import SelfCorrections
 from atlas.understanding.sentence_reader import SentenceReader

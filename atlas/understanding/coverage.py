@@ -14,11 +14,12 @@ from itertools import pairwise
 from typing import Any
 
 from atlas.understanding import durations
+from atlas.understanding.chances import MOST_SURE
 from atlas.understanding.frame_deeds import OPPOSITES
 from atlas.understanding.frames import Clause, Frames
 from atlas.understanding.grammar import Grammar
 from atlas.understanding.names import NOBODY, NamedDevice
-from atlas.understanding.parser import MOST_SURE, LabelledPiece, Parse, act_of
+from atlas.understanding.parser import LabelledPiece, Parse, act_of
 from atlas.understanding.patterns import pattern
 from atlas.understanding.slots import LATER, Command
 

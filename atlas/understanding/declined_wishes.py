@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from atlas.understanding.chances import MOST_SURE
 from atlas.understanding.clarifications import Clarifications
 from atlas.understanding.command_traits import only_look
 from atlas.understanding.dialogue import Dialogue
@@ -12,7 +13,6 @@ from atlas.understanding.dialogue_turn import DialogueTurn, SpokenTurn
 from atlas.understanding.meaning import NO_DEED, TurnMeaning
 from atlas.understanding.parser import LONGEST_CHARACTERS
 from atlas.understanding.patterns import act_pattern
-from atlas.understanding.rivals import MOST_CERTAIN
 from atlas.understanding.sentence_reader import SentenceReader
 from atlas.understanding.unknown_persons import UnknownPersons
 from atlas.understanding.wish_clauses import WishClauses
@@ -67,7 +67,7 @@ class DeclinedWishes:
         if self._dialogue.chooses(first):
             return None
         parse = self._sentences.parse(first, turn.names, turn.room)
-        return None if parse.commands and parse.chance >= MOST_CERTAIN else NO_DEED
+        return None if parse.commands and parse.chance >= MOST_SURE else NO_DEED
 
     def withdrawal(self, turn: DialogueTurn) -> TurnMeaning | None:
         """Return nothing to do for a wish that is taken back in the same breath; which one, for half a correction."""

@@ -18,6 +18,18 @@ import yaml
 
 from atlas.understanding import durations, moments
 from atlas.understanding.act_model import CORPUS, ActModel, ActReading, LikelyAct
+from atlas.understanding.chances import (
+    LIKELY,
+    MOST_SURE,
+    MOST_SURE_OF_SILENCE,
+    NOT_LATER,
+    SURE,
+    SURE_OF_SILENCE,
+    SURE_THOUGH_ADDRESSED,
+    SURE_THOUGH_NEGATED,
+    SURE_TO_GO_ON,
+    SURE_TO_LOOK,
+)
 from atlas.understanding.choices import MeaningChoice
 from atlas.understanding.frame_deeds import OPPOSITES
 from atlas.understanding.frame_words import LEAST_LETTERS, Token, spelled
@@ -32,15 +44,6 @@ from atlas.understanding.spoken_tools import open_spoken_tools
 
 LONGEST_CHARACTERS = 300
 LONGEST_PIECES = 40
-SURE = 0.7  # of a change that is made at once: below, 19 of 37 were right, above 969 of 987
-SURE_TO_GO_ON = 0.6  # of one that follows on another: then the house is spoken to
-SURE_TO_LOOK = 0.6  # of what only looks something up
-LIKELY = 0.25  # of a change that is asked about, and of the second of two
-CERTAIN = 0.9  # that the house is meant, though a name stands before it
-SURELY_SILENT = 0.8  # that nothing is meant, so that nothing is asked either
-NOT_LATER = 0.05  # that a deed is for later, though a time is in the sentence: "Tom's back at eleven, garden lights on"
-MOST_SURE = 0.95  # of an act, so that a word which is often one of doubt does not forbid it
-SURE_THOUGH_NEGATED = 0.8  # of either, when some word may say not to do it
 SILENT = ("nothing", "talk", "cannot", "health", "emergency")
 _ORDINARY = ("nothing", "talk")  # where a likely wish is asked about
 AMEND = "amend"  # puts right what was done just before: another time, thing or number in its place
@@ -178,9 +181,9 @@ class Parser:
             return Parse(AMEND, best.chance, text=text, pieces=_labelled(pieces, read.labels(AMEND)))
         if best.act in SILENT:
             choices: tuple[MeaningChoice, ...] = ()
-            if best.act in _ORDINARY and best.chance < SURELY_SILENT:
+            if best.act in _ORDINARY and best.chance < SURE_OF_SILENCE:
                 choices = self._choices(read, text, pieces, names, room, before)
-            if not choices and best.act == "nothing" and best.chance < CERTAIN:
+            if not choices and best.act == "nothing" and best.chance < MOST_SURE_OF_SILENCE:
                 choices = self._wish_at_the_end(text, names, room, before)
             return Parse(
                 best.act, best.chance, choices=choices, text=text, pieces=_labelled(pieces, read.labels(best.act))
@@ -329,7 +332,7 @@ class Parser:
             return True
         if likely.act == "look":
             return False
-        to_somebody = likely.chance < CERTAIN and self.frames.is_to_somebody(text, names)
+        to_somebody = likely.chance < SURE_THOUGH_ADDRESSED and self.frames.is_to_somebody(text, names)
         return to_somebody or self._is_unwanted(likely, text)
 
     def _is_unwanted(self, likely: LikelyAct, text: str) -> bool:

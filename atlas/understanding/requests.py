@@ -8,6 +8,7 @@ from functools import partial
 from typing import Any
 
 from atlas.understanding import rivals
+from atlas.understanding.chances import MOST_SURE, MOST_SURE_OF_SILENCE, SURE_OF_ANOTHER, SURE_OF_THE_ACT
 from atlas.understanding.clarifications import Clarifications
 from atlas.understanding.command_traits import is_unknown, name_any, of_home, only_look
 from atlas.understanding.concern import SmallTalk
@@ -20,14 +21,13 @@ from atlas.understanding.lasting_deeds import for_a_while
 from atlas.understanding.meaning import NO_DEED, TurnMeaning
 from atlas.understanding.parser import NOT_PARSED, SILENT, act_of
 from atlas.understanding.patterns import act_pattern, pattern
-from atlas.understanding.rivals import CERTAIN, CERTAIN_OF_ANOTHER, CERTAIN_OF_SILENCE, MOST_CERTAIN, Rivals, parsed
+from atlas.understanding.rivals import Rivals, parsed
 from atlas.understanding.self_corrections import SelfCorrections
 from atlas.understanding.sentence_reader import SentenceReader
 from atlas.understanding.several_moments import SeveralMoments
 from atlas.understanding.slots import Command
 
 NOTED = ("lists.add", "tasks.add", "notes.add")  # acts that write down what was said
-CERTAIN_OF_A_WISH = 0.6  # of one of them, though it is not said what
 CONCERNS = ("health", "emergency", "cannot")
 
 
@@ -72,7 +72,7 @@ class Requests:
         """Return the question whether to put on the list what has run out: "the loo paper is all gone"."""
         match = self._used_up.fullmatch(turn.text.strip(" .,!"))
         thing = next(filter(None, match.groups()), "") if match else ""
-        if not match or not thing or turn.parse is NOT_PARSED or turn.parse.chance >= MOST_CERTAIN:
+        if not match or not thing or turn.parse is NOT_PARSED or turn.parse.chance >= MOST_SURE:
             return None
         if not match["lost"] and self._frames.lexicon.known_tokens(thing, turn.names):
             return None  # the battery, the heating
@@ -147,16 +147,16 @@ class Requests:
         half = self._sentences.half(text, turn.names, turn.room)
         if not parse.is_sure() and half is None and (subject := self._another_subject(turn)):
             return subject
-        certain = parse.chance >= CERTAIN_OF_ANOTHER and not (parse.looks and isinstance(half, Half))
+        certain = parse.chance >= SURE_OF_ANOTHER and not (parse.looks and isinstance(half, Half))
         if parse.is_sure() and (half is None or certain):
             return parsed(parse, turn.before)
         if half is not None:
             return TurnMeaning(reply=half) if isinstance(half, str) else TurnMeaning(half=half)
-        if parse.half and parse.chance >= CERTAIN:
+        if parse.half and parse.chance >= SURE_OF_THE_ACT:
             return TurnMeaning(half=parse.half)
         if refused := self._frames.refused(text, turn.names, turn.room):
             return TurnMeaning(commands=refused)
-        unclear = parse.unclear and parse.chance >= CERTAIN
+        unclear = parse.unclear and parse.chance >= SURE_OF_THE_ACT
         if unclear and (only := self._only_one_here(turn)):
             return TurnMeaning(commands=only)
         if unclear or self._frames.is_unclear(text, turn.names):
@@ -165,9 +165,9 @@ class Requests:
             likely = parse.choices[0].commands
             lasting = for_a_while(likely) if self._coverage.only_lasts(likely, parse) else ()
             return self._questions.about(parse, lasting) if lasting else self._questions.among(parse.choices)
-        if parse.act in NOTED and parse.chance >= CERTAIN_OF_A_WISH and not parse.commands:
+        if parse.act in NOTED and parse.chance >= SURE_OF_THE_ACT and not parse.commands:
             return self._questions.which_device  # "put it on the list, would you"
-        grave = parse.act in CONCERNS and parse.chance >= CERTAIN
+        grave = parse.act in CONCERNS and parse.chance >= SURE_OF_THE_ACT
         return self._asked_first(turn) or TurnMeaning(concern=parse.act if grave else "")
 
     def _says_nothing_new(self, turn: DialogueTurn) -> bool:
@@ -204,8 +204,8 @@ class Requests:
         first, parse = self._frames.first_clause(turn.heard.text), turn.parse
         if not first or self._grammar.is_negated(first, turn.names):
             return NO_DEED
-        nothing = parse.act == "nothing" and parse.chance >= CERTAIN
-        if nothing and parse.chance >= CERTAIN_OF_SILENCE:
+        nothing = parse.act == "nothing" and parse.chance >= SURE_OF_THE_ACT
+        if nothing and parse.chance >= MOST_SURE_OF_SILENCE:
             return NO_DEED
         meant = self._whole(turn.heard.saying(first))
         of_devices = not nothing and of_home(meant.commands)

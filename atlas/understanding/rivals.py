@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
+from atlas.understanding.chances import MOST_SURE, MOST_SURE_OF_SILENCE, SURE_OF_ANOTHER, SURE_OF_THE_ACT
 from atlas.understanding.command_traits import only_look
 from atlas.understanding.frames import Frames
 from atlas.understanding.grammar import Command
@@ -18,11 +19,6 @@ from atlas.understanding.names import Names
 from atlas.understanding.parser import BROADCAST, LEAVE, SILENT, Before, Parse, act_of, learnt_topics
 from atlas.understanding.slots import LATER
 
-CERTAIN = 0.6  # of the parser, that nothing is asked for which a look answers
-CERTAIN_OF_ANOTHER = 0.85  # that another tool is meant than a grammar read
-MOST_CERTAIN = 0.95  # that one thing is meant where a grammar read several
-CERTAIN_OF_SILENCE = 0.9  # that nothing is meant, where a grammar read a deed
-SURE_OF_SILENCE = 0.8  # that nothing is meant, where the public grammar takes words as they are: "play nicely"
 LOOK_TOPICS = {"look", "timers.left", "calendar.find", "calendar.list", "email.search", "email.list"}
 
 CHANGES = ("alarms.change", "reminders.change", "tasks.change", "tasks.move")  # which the parser was never taught
@@ -138,7 +134,7 @@ def _a_text_is_no_wish_beside_another(rivals: Rivals) -> TurnMeaning | None:
 
 
 def _the_parser_is_unsure(rivals: Rivals) -> TurnMeaning | None:
-    return rivals.unchanged if rivals.parse.chance < CERTAIN else None
+    return rivals.unchanged if rivals.parse.chance < SURE_OF_THE_ACT else None
 
 
 def _a_sensor_knows_the_weather(rivals: Rivals) -> TurnMeaning | None:
@@ -183,9 +179,9 @@ def _nothing_is_asked_for(rivals: Rivals) -> TurnMeaning | None:
         return None
     if all(one.tool in UNTAUGHT for one in rivals.commands):
         return rivals.unchanged
-    if rivals.frames.surely_asks(rivals.text) and parse.chance < CERTAIN_OF_SILENCE:
+    if rivals.frames.surely_asks(rivals.text) and parse.chance < MOST_SURE_OF_SILENCE:
         return rivals.unchanged
-    grave = parse.act in ("health", "emergency") or parse.chance >= CERTAIN_OF_SILENCE
+    grave = parse.act in ("health", "emergency") or parse.chance >= MOST_SURE_OF_SILENCE
     only_looks = {_topic(one) for one in rivals.commands} <= LOOK_TOPICS
     return rivals.asked_first() if grave or only_looks else rivals.unchanged
 
@@ -193,7 +189,7 @@ def _nothing_is_asked_for(rivals: Rivals) -> TurnMeaning | None:
 def _what_is_only_mentioned_is_not_meant(rivals: Rivals) -> TurnMeaning | None:
     """Take the parser's thing where the grammar's only stands beside: "like Kew Gardens in here, heating down"."""
     parse = rivals.parse
-    if not parse.commands or parse.chance < MOST_CERTAIN:
+    if not parse.commands or parse.chance < MOST_SURE:
         return None
     labels = [(one.piece.token.name, one.label) for one in parse.pieces if one.piece.token]
     beside = {name for name, label in labels if label == "O"} - {name for name, label in labels if label == "X"}
@@ -227,12 +223,12 @@ def _more_timers_are_meant(rivals: Rivals) -> TurnMeaning | None:
 
 def _a_deed_is_no_question(rivals: Rivals) -> TurnMeaning | None:
     """Answer nothing where the parser is most certain of a deed: "have it switch itself off" has a question's words."""
-    deed = not rivals.parse.looks and not rivals.parse.commands and rivals.parse.chance >= MOST_CERTAIN
+    deed = not rivals.parse.looks and not rivals.parse.commands and rivals.parse.chance >= MOST_SURE
     return NO_DEED if deed and only_look(rivals.commands) else None
 
 
 def _another_tool_takes_more(rivals: Rivals) -> TurnMeaning | None:
-    unsure = not rivals.parse.commands or rivals.parse.chance < CERTAIN_OF_ANOTHER
+    unsure = not rivals.parse.commands or rivals.parse.chance < SURE_OF_ANOTHER
     return rivals.unchanged if unsure else None
 
 
@@ -266,7 +262,7 @@ def _the_grammar_names_a_device(rivals: Rivals) -> TurnMeaning | None:
 
 def _several_or_later_takes_most(rivals: Rivals) -> TurnMeaning | None:
     several = len(rivals.commands) > 1 or LATER in {one.tool for one in rivals.commands}
-    return rivals.unchanged if several and rivals.parse.chance < MOST_CERTAIN else None
+    return rivals.unchanged if several and rivals.parse.chance < MOST_SURE else None
 
 
 STEPS: tuple[Callable[[Rivals], TurnMeaning | None], ...] = (

@@ -9,6 +9,7 @@ from __future__ import annotations
 from dataclasses import replace
 from functools import partial
 
+from atlas.understanding.chances import LIKELY_IN_PART, SURE, SURE_OF_SILENCE
 from atlas.understanding.choices import MeaningChoice
 from atlas.understanding.clarifications import Clarifications
 from atlas.understanding.command_traits import ADDING, are_like, is_about, name_any, of_home, only_look
@@ -16,14 +17,12 @@ from atlas.understanding.declined_wishes import DeclinedWishes
 from atlas.understanding.dialogue import EarlierTurn
 from atlas.understanding.dialogue_turn import DialogueTurn, DialogueTurns, SpokenTurn, Understand
 from atlas.understanding.meaning import NO_DEED, TurnMeaning
-from atlas.understanding.parser import SILENT, SURE
+from atlas.understanding.parser import SILENT
 from atlas.understanding.patterns import act_pattern
-from atlas.understanding.rivals import SURE_OF_SILENCE
 from atlas.understanding.scopes import Scopes
 from atlas.understanding.sentence_reader import SentenceReader
 from atlas.understanding.wish_clauses import WishClauses, parts_of
 
-LIKELY_IN_PART = 0.5  # that a whole turn asks for what a part of it does, where another part negates or reports
 PRONOUNS = ("unnamed", "pronouns")  # whichever a language has
 
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
+from atlas.understanding.chances import SURE, SURE_OF_ANOTHER, SURE_OF_SILENCE
 from atlas.understanding.choices import MeaningChoice
 from atlas.understanding.clarifications import Clarifications
 from atlas.understanding.command_traits import ADDING, are_like, name_any, of_home, only_look, says_all, written_down
@@ -19,9 +20,9 @@ from atlas.understanding.grammar import Half
 from atlas.understanding.lasting_deeds import for_a_while
 from atlas.understanding.meaning import NO_DEED, TurnMeaning
 from atlas.understanding.names import Names
-from atlas.understanding.parser import BROADCAST, LEAVE, NOT_PARSED, SILENT, SURE
+from atlas.understanding.parser import BROADCAST, LEAVE, NOT_PARSED, SILENT
 from atlas.understanding.patterns import act_pattern
-from atlas.understanding.rivals import CERTAIN_OF_ANOTHER, SURE_OF_SILENCE, parsed
+from atlas.understanding.rivals import parsed
 from atlas.understanding.second_chances import PRONOUNS, SecondChances
 from atlas.understanding.sentence_reader import SentenceReader
 from atlas.understanding.slots import Command, for_now
@@ -191,7 +192,7 @@ class Verification:
 
     def _do_one_wish(self, deed: ReadDeed) -> TurnMeaning | None:
         """Do one of several where a part alone asks for that: "the film's about to start, do the movie night"."""
-        if len(deed.commands) < 2 or deed.turn.parse.chance >= CERTAIN_OF_ANOTHER:
+        if len(deed.commands) < 2 or deed.turn.parse.chance >= SURE_OF_ANOTHER:
             return None
         alone = self._second_chances.wish_alone(deed.turn).commands
         if not alone or not all(one in deed.commands for one in alone):
