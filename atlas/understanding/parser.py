@@ -1,6 +1,6 @@
 """Read what a sentence asks for when no grammar has it: the act and the slots are learnt, the rest is read. No I/O.
 
-A sentence is masked (masks.py), the act is classified and its slots are tagged (learned.py); then the same readers as
+A sentence is masked (masks.py), the act is classified and its slots are tagged (act_model.py); then the same readers as
 everywhere make a command of them: frames for devices, moments and lengths for times. What cannot be made whole is no
 command, whatever the models think of it.
 """

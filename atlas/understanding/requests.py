@@ -34,7 +34,7 @@ CONCERNS = ("health", "emergency", "cannot")
 class Requests:
     """How one language asks. Each step returns what is meant, or `None` where it reads nothing. Immutable.
 
-    `whole` reads a turn, whatever its words.
+    `wanted` reads a turn, whatever its words.
     """
 
     def __init__(
@@ -44,7 +44,7 @@ class Requests:
         coverage: Coverage,
         continuations: Continuations,
         questions: Clarifications,
-        whole: Understand,
+        wanted: Understand,
     ) -> None:
         tables: Mapping[str, Any] = sentences.grammar.tables
         self._sentences = sentences
@@ -53,7 +53,7 @@ class Requests:
         self._coverage = coverage
         self._continuations = continuations
         self._questions = questions
-        self._whole = whole
+        self._wanted = wanted
         self._small_talk = SmallTalk(tables)
         self._several_moments = SeveralMoments(tables.get("several_moments", {}))
         self._used_up = act_pattern(tables, "used_up")
@@ -123,7 +123,7 @@ class Requests:
 
     def at_several_moments(self, turn: DialogueTurn) -> TurnMeaning | None:
         """Return what is wished for several moments, once for each: "wake me at six and at half past six"."""
-        several = self._several_moments.read(turn.text, lambda text: self._whole(turn.heard.saying(text)).commands)
+        several = self._several_moments.read(turn.text, lambda text: self._wanted(turn.heard.saying(text)).commands)
         return TurnMeaning(commands=several) if several else None
 
     def joint_commands(self, turn: DialogueTurn) -> TurnMeaning | None:
@@ -207,6 +207,6 @@ class Requests:
         nothing = parse.act == "nothing" and parse.chance >= SURE_OF_THE_ACT
         if nothing and parse.chance >= MOST_SURE_OF_SILENCE:
             return NO_DEED
-        meant = self._whole(turn.heard.saying(first))
+        meant = self._wanted(turn.heard.saying(first))
         of_devices = not nothing and of_home(meant.commands)
         return meant if of_devices or only_look(meant.commands) else NO_DEED

@@ -16,15 +16,15 @@ OF_ANY_WORDS = (*ADDING, "broadcast.say", "facts.remember", "facts.forget")
 
 
 class RestrainedDeeds:
-    """How one language keeps deeds from being done; `whole` reads a turn, whatever its words. Immutable."""
+    """How one language keeps deeds from being done; `wanted` reads a turn, whatever its words. Immutable."""
 
-    def __init__(self, sentences: SentenceReader, questions: Clarifications, whole: Understand) -> None:
+    def __init__(self, sentences: SentenceReader, questions: Clarifications, wanted: Understand) -> None:
         self._frames, self._parser = sentences.frames, sentences.parser
         words = sentences.grammar.tables.get("restraints", {})
         self._restraints = Restraints(words, self._frames)
         self._undated = UndatedDeeds(words, self._frames, questions)
         self._questions = questions
-        self._whole = whole
+        self._wanted = wanted
 
     def hold(self, heard: SpokenTurn, meant: TurnMeaning) -> TurnMeaning:
         """Return what is meant, without what a turn only speaks of; the question when, for what it wants at no time."""
@@ -45,5 +45,5 @@ class RestrainedDeeds:
         """Return the deed that stands beside what a turn only speaks of."""
         if not (self._frames.wants_a_deed(rest) or self._frames.is_deed(rest, heard.names)):
             return NO_DEED
-        meant = self._whole(heard.saying(self._frames.without_idioms(rest)))
+        meant = self._wanted(heard.saying(self._frames.without_idioms(rest)))
         return NO_DEED if only_look(meant.commands) else meant

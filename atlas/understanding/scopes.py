@@ -22,17 +22,17 @@ from atlas.understanding.slots import Command
 
 
 class Scopes:
-    """How one language says how far a deed reaches; `whole` reads a turn, whatever its words. Immutable."""
+    """How one language says how far a deed reaches; `wanted` reads a turn, whatever its words. Immutable."""
 
     def __init__(
-        self, sentences: SentenceReader, turns: DialogueTurns, questions: Clarifications, whole: Understand
+        self, sentences: SentenceReader, turns: DialogueTurns, questions: Clarifications, wanted: Understand
     ) -> None:
         tables = sentences.grammar.tables
         self._sentences = sentences
         self._grammar, self._frames = sentences.grammar, sentences.frames
         self._turns = turns
         self._questions = questions
-        self._whole = whole
+        self._wanted = wanted
         self._exemptions = Exemptions(tables.get("exempt", {}), self._frames)
         self._contrasts = Contrasts(tables.get("apart", {}), self._frames)
         self._everything_off = EverythingOff(tables.get("everything_off", {}), self._frames.lexicon)
@@ -55,7 +55,7 @@ class Scopes:
             match = self._exemptions.excepts(turn.text)
             unread = match and self._is_wish_but_for(turn.text, turn.text[: match.start()], turn.names)
             return self._questions.which_device if unread else None
-        meant = self._whole(turn.heard.saying(exemption.wish))
+        meant = self._wanted(turn.heard.saying(exemption.wish))
         commands = meant.commands or self._sentences.commands(exemption.wish, turn.names, turn.room)
         if meant.half or (commands and (only_look(commands) or commands[-1].tool in ADDING)):
             return None  # a question, or words to write down: "remind me to lock all but the back door"

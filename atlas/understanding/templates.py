@@ -45,7 +45,7 @@ TOOL_OF_PUBLIC_INTENT = {
     "HassGetCurrentDate": "clock.date",
 }
 # Lengths of time are read before matching, so the public sentences that spell out hours and minutes cannot match; those
-# that run another command later ("open the door in five minutes") are no tool of ours. Both are left out.
+# that run another command later ("open the door in five minutes") are read by the public grammar. Both are left out.
 _NOT_NEEDED = ("{timer_hour", "{timer_minute", "{timer_half", "{timer_command")
 _ANY = ""  # the edge of a template that may be anything
 MATCHES = 256  # in memory: those of the last few turns

@@ -112,13 +112,13 @@ class Reader:
         self._hearing = UncertainHearing(grammar, questions)
         self._turns = turns = DialogueTurns(sentences, dialogue, follow_ups)
 
-        whole, with_chances, read_whole = self._wanted, self._with_second_chance, self._read_whole
+        wanted, with_chances, read_whole = self._wanted, self._with_second_chance, self._read_whole
         declined = DeclinedWishes(sentences, dialogue, wishes, questions, self._rejected_values.put_right)
-        self._scopes = scopes = Scopes(sentences, turns, questions, whole)
-        self._restrained = RestrainedDeeds(sentences, questions, whole)
+        self._scopes = scopes = Scopes(sentences, turns, questions, wanted)
+        self._restrained = RestrainedDeeds(sentences, questions, wanted)
         corrections = Corrections(sentences, turns, slips, questions)
         goes_on = Continuations(sentences, turns, scopes, questions, read_whole)
-        requests = Requests(sentences, slips, coverage, goes_on, questions, whole)
+        requests = Requests(sentences, slips, coverage, goes_on, questions, wanted)
         chances = SecondChances(sentences, turns, wishes, declined, scopes, questions, read_whole, with_chances)
         self._is_yes = requests.is_yes
         self._chances, self._verification = chances, Verification(sentences, coverage, chances, questions, with_chances)
