@@ -1,10 +1,12 @@
-"""Tells that a sentence speaks of a deed without asking for it: "it would be stupid to open the garage". Pure.
+"""Leaves undone what a turn only speaks of: "it would be stupid to open the garage". Pure.
 
 A deed is asked for by a verb that commands ("open …"), or by one that stands under words that wish: "could you", "be so
 kind as to". Under other words it is only spoken of: refused, judged, put off until somebody has agreed, quoted. Those
 words (`withheld` in sentences/LANGUAGE/restraints.yaml) have a scope: from where they begin to the end of their
 sentence, or to words that begin another wish. What stands outside of it is read as if it stood alone. A deed in the
 infinitive under words that no table has is in doubt.
+
+What is wanted later, without a time ("turn the kettle off later"), is not done either: it is asked when.
 """
 
 from __future__ import annotations
@@ -13,11 +15,56 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from atlas.understanding import moments
+from atlas.understanding.choices import MeaningChoice
+from atlas.understanding.clarifications import Clarifications
+from atlas.understanding.command_traits import ADDING, of_home, only_look
+from atlas.understanding.dialogue_turn import SpokenTurn, Understand
 from atlas.understanding.frames import Frames
+from atlas.understanding.meaning import NO_DEED, TurnMeaning
 from atlas.understanding.names import Names
+from atlas.understanding.parser import NOT_PARSED
 from atlas.understanding.patterns import pattern
+from atlas.understanding.sentence_reader import SentenceReader
+from atlas.understanding.slots import LATER, for_now
 
 LONGEST_CHARACTERS = 300  # a longer text is none that is acted on
+# Tools that take words as they are, whatever they say.
+OF_ANY_WORDS = (*ADDING, "broadcast.say", "facts.remember", "facts.forget")
+
+
+class RestrainedDeeds:
+    """How one language keeps deeds from being done; `wanted` reads a turn, whatever its words. Immutable."""
+
+    def __init__(self, sentences: SentenceReader, questions: Clarifications, wanted: Understand) -> None:
+        self._frames, self._parser = sentences.frames, sentences.parser
+        words = sentences.grammar.tables.get("restraints", {})
+        self._restraints = Restraints(words, self._frames)
+        self._undated = UndatedDeeds(words, self._frames, questions)
+        self._questions = questions
+        self._wanted = wanted
+
+    def hold(self, heard: SpokenTurn, meant: TurnMeaning) -> TurnMeaning:
+        """Return what is meant, without what a turn only speaks of; the question when, for what it wants at no time."""
+        commands = (*meant.commands, *meant.in_question)
+        if not (commands or meant.half) or any(one.tool in OF_ANY_WORDS for one in commands):
+            return meant
+        looks = bool(commands) and only_look(commands)
+        read = (self._restraints.read(text, heard.names) for text in heard.verbatim)
+        restraint = next(filter(None, read), None)
+        if restraint is None or (looks and (restraint.rest or restraint.doubtful or not of_home(commands))):
+            return meant if looks else self._undated.when(heard, meant)
+        if restraint.doubtful:
+            asks = meant.commands and of_home(commands) and self._parser
+            return self._questions.about(NOT_PARSED, meant.commands) if asks else meant
+        return self._alone(heard, restraint.rest)
+
+    def _alone(self, heard: SpokenTurn, rest: str) -> TurnMeaning:
+        """Return the deed that stands beside what a turn only speaks of."""
+        if not (self._frames.wants_a_deed(rest) or self._frames.is_deed(rest, heard.names)):
+            return NO_DEED
+        meant = self._wanted(heard.saying(self._frames.without_idioms(rest)))
+        return NO_DEED if only_look(meant.commands) else meant
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,3 +100,36 @@ class Restraints:
         if not above or self._wishes.search(above) or self._frames.lexicon.tokens(above, names) is not None:
             return False
         return not self._frames.wants_a_deed(above)
+
+
+class UndatedDeeds:
+    """How one language says "later" without a time; a language without a table never does. Immutable."""
+
+    def __init__(self, words: Mapping[str, Any], frames: Frames, questions: Clarifications) -> None:
+        self._undated = pattern(words, "undated")
+        self._soon: Mapping[str, int] = words.get("soon", {})  # what may be chosen: in words, and in seconds
+        self._frames = frames
+        self._questions = questions
+
+    def when(self, heard: SpokenTurn, meant: TurnMeaning) -> TurnMeaning:
+        """Return what is meant; the question when, where a turn wants it later and says no time."""
+        commands = meant.choices.choices[0].commands if meant.choices else meant.commands
+        rest = self._without_later(heard.text)
+        of_devices = all(one.tool.startswith(("home.", LATER)) for one in commands)
+        if not (commands and rest and of_devices) or moments.find(rest):
+            return meant
+        soon = self._soon.items()
+        return self._questions.among(
+            [
+                MeaningChoice(words, tuple(one.later(seconds=seconds) for one in for_now(commands)))
+                for words, seconds in soon
+            ]
+        )
+
+    def _without_later(self, text: str) -> str:
+        """Return a text without the "later" in it that says no time; "" where there is none."""
+        match = self._undated.search(text[:LONGEST_CHARACTERS])
+        asides = [one.aside for one in self._frames.clauses(text) if match and one.holds([match.start()])]
+        if match is None or (any(asides) and len(self._frames.clauses(text)) > 1):
+            return ""
+        return f"{text[: match.start()]}{text[match.end() :]}"

@@ -37,7 +37,7 @@ from atlas.understanding.names import NOBODY, Names
 from atlas.understanding.parser import Parser
 from atlas.understanding.rejected_values import RejectedValues
 from atlas.understanding.requests import Requests
-from atlas.understanding.restrained_deeds import RestrainedDeeds
+from atlas.understanding.restraints import RestrainedDeeds
 from atlas.understanding.scopes import Scopes
 from atlas.understanding.second_chances import SecondChances
 from atlas.understanding.self_corrections import SelfCorrections
