@@ -2,6 +2,7 @@
 
 NOT_LATER = 0.05  # that a deed is for later, though a time is in the sentence: "Tom's back at eleven, garden lights on"
 LIKELY = 0.25  # of a change that is asked about, and of the second of two
+LIKELY_SILENT = 0.4  # that nothing is meant: then a deed is asked about, though both readers have it
 LIKELY_IN_PART = 0.5  # that a whole turn asks for what a part of it does, where another part negates or reports
 SURE_OF_THE_ACT = 0.6  # of an act as such, not of what is to be done: half a wish, talk, danger
 SURE_TO_LOOK = 0.6  # of what only looks something up

@@ -27,13 +27,14 @@ class EverythingOff:
         self._goes_on = pattern(words, "goes_on")
         self._house = pattern(words, "house")
         self._here = pattern(words, "here")
+        self._aside = pattern(words, "aside")
         self._in_house: str = words.get("in_house", "")
         self._in_room: str = words.get("in_room", "")
         self._lexicon = lexicon
 
     def read(self, text: str, names: Names, room: str) -> tuple[Command, ...] | list[MeaningChoice] | None:
         """Return what turns everything off where `text` says, or the places it may mean; `None` for other words."""
-        words = text.strip()[: LONGEST_CHARACTERS + 1]
+        words = self._aside.sub("", text.strip()[: LONGEST_CHARACTERS + 1])
         match = next((one for way in self._ways if (one := way.fullmatch(words))), None)
         if match is None or len(words) > LONGEST_CHARACTERS:
             return None

@@ -91,6 +91,7 @@ class Frames:
         self._to = pattern(words, "to")
         self._house = frozenset(words.get("house", ()))
         self._kin = frozenset[str](words.get("kin", ()))
+        self._told_of = frozenset[str](words.get("told_of", ()))
         self._reason = pattern(words, "reasons")
         self._qualities = frozenset(words.get("qualities", ()))
         self._here = pattern(words, "here")
@@ -486,8 +487,10 @@ class Frames:
             device.name.casefold() for device in names.devices if device.kind == "person"
         }
         spoken = [clause.casefold() for clause in clauses]
+        first, second, *_ = [*spoken[0].split(), ""]
+        called = first in people and second not in self._told_of  # "Anna asked me to lock up" is told of her
         return not {*" ".join(spoken).split()} & self._house and (
-            spoken[0].split()[0] in people or not {spoken[0], spoken[-1]}.isdisjoint(people | self._kin)
+            called or not {spoken[0], spoken[-1]}.isdisjoint(people | self._kin)
         )
 
     # ── one clause ──────────────────────────────────────────────────────────────────────────────────

@@ -17,7 +17,7 @@ from typing import Any
 import yaml
 
 from atlas.understanding import durations, moments
-from atlas.understanding.act_model import CORPUS, ActModel, ActReading, LikelyAct
+from atlas.understanding.act_model import ASKED, CORPUS, ActModel, ActReading, LikelyAct
 from atlas.understanding.chances import (
     LIKELY,
     MOST_SURE,
@@ -82,6 +82,7 @@ class Parse:
     commands: tuple[Command, ...] = ()  # none when it is no act, or lacks something
     follows: bool = False  # something was done just before
     named: bool = False  # a device, a kind of them or a place is named
+    silence: float = 0.0  # how likely nothing is meant
     unclear: bool = False  # a deed is wanted, and of which device is not said
     choices: tuple[MeaningChoice, ...] = ()  # one or two, to ask about when it is not sure
     half: Half | None = None  # what it lacks: "get me up on time"
@@ -163,7 +164,8 @@ class Parser:
         pieces = self._masks.pieces(text, names)
         if not 0 < len(pieces) <= LONGEST_PIECES:
             return Parse("nothing", 1.0)
-        read = self._learned.read([piece.mask for piece in pieces], before.act)
+        asked = (ASKED,) if text.endswith(ASKED) else ()
+        read = self._learned.read([*(piece.mask for piece in pieces), *asked], before.act)
         if read is None:
             return Parse("nothing", 1.0)
         best, second = read.likely[:2]
@@ -199,6 +201,7 @@ class Parser:
             commands,
             bool(before.act),
             bool(reading.targets(names)),
+            max((one.chance for one in read.likely if one.act in _ORDINARY), default=0.0),
             text=text,
             pieces=_labelled(pieces, reading.labels),
         )

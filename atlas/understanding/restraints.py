@@ -47,6 +47,8 @@ class RestrainedDeeds:
     def hold(self, heard: SpokenTurn, meant: TurnMeaning) -> TurnMeaning:
         """Return what is meant, without what a turn only speaks of; the question when, for what it wants at no time."""
         commands = (*meant.commands, *meant.in_question)
+        if not meant:
+            return self._undated.when(heard, meant)
         if not (commands or meant.half) or any(one.tool in OF_ANY_WORDS for one in commands):
             return meant
         looks = bool(commands) and only_look(commands)
@@ -115,6 +117,8 @@ class UndatedDeeds:
         """Return what is meant; the question when, where a turn wants it later and says no time."""
         commands = meant.choices.choices[0].commands if meant.choices else meant.commands
         rest = self._without_later(heard.text)
+        if rest and not meant:  # the parser knows it for a deed to come, and no time to do it at
+            commands = self._frames.read(rest, heard.names, heard.room)
         of_devices = all(one.tool.startswith(("home.", LATER)) for one in commands)
         if not (commands and rest and of_devices) or moments.find(rest):
             return meant

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from atlas.understanding.chances import SURE, SURE_OF_ANOTHER, SURE_OF_SILENCE
+from atlas.understanding.chances import LIKELY_SILENT, SURE, SURE_OF_ANOTHER, SURE_OF_SILENCE
 from atlas.understanding.choices import MeaningChoice
 from atlas.understanding.clarifications import Clarifications
 from atlas.understanding.command_traits import ADDING, are_like, name_any, of_home, only_look, says_all, written_down
@@ -218,6 +218,8 @@ class Verification:
         parse, text = turn.parse, turn.text
         if commands[0].tool == "alarms.stop" and not parse.is_sure() and len(self._frames.clauses(text)) > 1:
             return False  # "stop it, that tickles"
+        if parse.silence >= LIKELY_SILENT and not turn.history:
+            return False  # "you could switch on the lights, but what's the point"
         if commands == parse.commands:
             if parse.chance >= self._sure_alone or turn.history:
                 return True

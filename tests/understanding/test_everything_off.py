@@ -45,6 +45,7 @@ def off(grammar: Grammar, text: str, room: str = "Kitchen") -> Any:
         "in the kitchen, everything off",
         "switch everything in the kitchen off",
         "turn everything off in here",
+        "everything off in here, we're leaving",
     ],
 )
 def test_everything_of_a_room_is_its_lights_its_switches_and_its_players(grammar: Grammar, text: str) -> None:
@@ -74,6 +75,7 @@ def test_without_a_place_it_is_asked_which(grammar: Grammar) -> None:
     "text",
     [
         "everything off except the radio",
+        "everything off in here, I need the radio",
         "everything is off the table",
         "shut everything",
         "take everything off the list",
@@ -104,6 +106,8 @@ def test_german_says_it_as_well() -> None:
         "Küche bitte alles ausmachen",
         "Alles in der Küche aus",
         "In der Küche alles aus",
+        "In der Küche alles aus, wir gehen",
+        "Küche alles aus! Gute Nacht.",
     ],
 )
 def test_a_fridge_on_a_plug_stays_on_however_everything_off_is_said(text: str) -> None:

@@ -311,8 +311,12 @@ def test_dialects_are_obeyed(text: str, tool: str, given: dict[str, object]) -> 
     assert calls(text) == [(tool, given)]
 
 
-def test_a_list_is_added_whole() -> None:
-    assert calls("Kauf ein: Paprika, Zwiebeln, Hack") == [("lists.add", {"items": ["Paprika", "Zwiebeln", "Hack"]})]
+def test_a_list_is_added_whole_also_where_it_is_asked_about() -> None:
+    items = ["Paprika", "Zwiebeln", "Hack"]
+    assert calls("Setz Paprika, Zwiebeln und Hack auf die Einkaufsliste") == [("lists.add", {"items": items})]
+    choices = meant("Kauf ein: Paprika, Zwiebeln, Hack").choices  # which no house can, but for writing it down
+    assert choices
+    assert [one.arguments for one in choices.choices[0].commands] == [{"items": items}]
 
 
 @pytest.mark.parametrize(
