@@ -28,7 +28,7 @@ CORPUS = Path(__file__).parent / "corpus"
 TAUGHT = CORPUS / "acts.npz"
 ENCODER = "multilingual-e5-small"  # a folder of the models folder
 LABELS = ("O", "X", "B-T", "I-T", "B-P", "I-P")  # X: names what is meant; T: words to take as they are; P: a place
-ASKED = "?"  # stands behind the words of what was written as a question
+QUESTION_MARK = "?"  # stands behind the words of what was written as a question
 READINGS = 64  # in memory: those of the last few turns
 PLAIN, KIND, NAME, TIME, BEFORE = range(5)  # kinds of words
 _EXAMPLES = {  # words that stand for what was masked, and which kind they are
@@ -62,7 +62,7 @@ class ActInput:
 def input_of(masks: Sequence[str], before: str, tokens: Tokens) -> ActInput:
     """Return masked words as the encoder reads them; `before` is the act that was done before them.
 
-    `ASKED` is read too, and is no word: it has no label.
+    `QUESTION_MARK` is read too, and is no word: it has no label.
     """
     pieces, kinds, starts = [BEGIN], [PLAIN], []
     if before:
@@ -71,7 +71,7 @@ def input_of(masks: Sequence[str], before: str, tokens: Tokens) -> ActInput:
         pieces.append(END)
         kinds += [BEFORE] * (len(pieces) - 1)
     for word, kind in _words(masks):
-        if word != ASKED:
+        if word != QUESTION_MARK:
             starts.append(len(pieces))
         pieces += tokens.pieces_of(word)
         kinds += [kind] * (len(pieces) - len(kinds))

@@ -83,6 +83,10 @@ class Targets:
         kind, shape, many = token.value
         if shape == "door" and not any(one.shape == shape for one in names.devices):
             kind, shape = "lock", ""  # the doors of a house that only has locks on them
+        if shape and not any((one.kind, one.shape) == (kind, shape) for one in names.devices):
+            called = [one for one in names.devices if one.kind == kind and _ends_in(_parts(one)[-1], token.text)]
+            if len(called) == 1:  # "the shutters", of blinds that are called so
+                return FrameTarget(kind, {"device": called[0].name}, called[0].shape)
         turned_off = any(one.category == "action" and one.value == "off" for one in tokens)
         many = many or any(one.category == "quantity" for one in tokens)
         many = many or (turned_off and token.text in self._whole_when_off)
@@ -164,4 +168,5 @@ def _parts(device: NamedDevice) -> list[str]:
 def _has_word(device: NamedDevice, wanted: Sequence[str]) -> bool:
     parts = _parts(device)
     compound = len(parts) == 1  # "Hintertür"
+    parts = [part for part in parts if part not in device.room.casefold().split()]  # the big bedroom's is no big one
     return any(part == word or (compound and part.startswith(word)) for part in parts for word in wanted)

@@ -12,6 +12,7 @@ from atlas.understanding.names import NamedDevice, NamedPlace, Names
 
 LONGEST_PHRASE_WORDS = 5
 LEAST_LETTERS = 4  # of a part of a name that stands for the whole
+LEAST_LETTERS_OF_AN_END = 6  # of a compound: "Trockner", but no "Decke"
 _LINKS = ("", "n", "s", "en")  # between the parts of a compound: "Küchenlampe"
 CLAUSES = 256  # in memory: a turn asks for the same words again and again
 HOUSES = 4  # whose words are remembered: two for each house, of commands and of questions
@@ -118,10 +119,13 @@ class Lexicon:
         return ()
 
     def _part_of_a_compound(self, word: str, names: Names) -> Token | None:
-        """Return the one device whose name begins with a word: "Arbeitsplatte" of Arbeitsplattenlicht."""
+        """Return the one device whose name begins or ends with a word: "Arbeitsplatte" of Arbeitsplattenlicht."""
         if not self._compounds or len(word) <= LEAST_LETTERS:
             return None
-        called = [device for spelling, device in self._joined(names) if spelling.startswith(word)]
+        joined = self._joined(names)
+        called = [device for spelling, device in joined if spelling.startswith(word)]
+        if not called and len(word) >= LEAST_LETTERS_OF_AN_END:  # "Trockner" of Wäschetrockner
+            called = [device for spelling, device in joined if spelling.endswith(word)]
         return Token("device", called[0], word) if len(called) == 1 and called[0].kind != "person" else None
 
     def _lexicon_of(self, names: Names, *, asking: bool) -> Mapping[tuple[str, ...], Token]:

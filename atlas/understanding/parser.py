@@ -17,7 +17,7 @@ from typing import Any
 import yaml
 
 from atlas.understanding import durations, moments
-from atlas.understanding.act_model import ASKED, CORPUS, ActModel, ActReading, LikelyAct
+from atlas.understanding.act_model import CORPUS, QUESTION_MARK, ActModel, ActReading, LikelyAct
 from atlas.understanding.chances import (
     LIKELY,
     MOST_SURE,
@@ -164,8 +164,8 @@ class Parser:
         pieces = self._masks.pieces(text, names)
         if not 0 < len(pieces) <= LONGEST_PIECES:
             return Parse("nothing", 1.0)
-        asked = (ASKED,) if text.endswith(ASKED) else ()
-        read = self._learned.read([*(piece.mask for piece in pieces), *asked], before.act)
+        mark = (QUESTION_MARK,) if text.endswith(QUESTION_MARK) else ()
+        read = self._learned.read([*(piece.mask for piece in pieces), *mark], before.act)
         if read is None:
             return Parse("nothing", 1.0)
         best, second = read.likely[:2]
@@ -280,11 +280,17 @@ class Parser:
             return self._said_plainly(act, reading, names, before)
         if act == "timers.start" and (several := self._several_timers.read(reading.text)):
             return () if self._is_unwanted(likely, reading.text) else several
+        if act == "presence.where" and before.devices and not reading.slot("person", self._grammar):
+            spoken_of = [Token("device", one, one.name) for one in names.devices if one.name in before.devices]
+            return self.frames.look_at(reading.text, spoken_of, names, room)  # the robot: "is he back in his kennel?"
         if act == "lists.check" and self.frames.asks(reading.text):
             act = "lists.show"  # "do we have milk" ticks nothing off
         if act in self._slots:
             command = self._tool(act, reading, before)
-            return (command,) if command and (_looks(act) or not self._is_unwanted(likely, reading.text)) else ()
+            wanted = (
+                act == LEAVE or _looks(act) or not self._is_unwanted(likely, reading.text)
+            )  # "when he's back, tell him"
+            return (command,) if command and wanted else ()
         if self._forbids(likely, reading.text, names):
             return ()
         named = self._meant(reading.targets(names), names, before)
@@ -363,6 +369,8 @@ class Parser:
             arguments["person"] = person  # "is Ben in?", "leave him a message"
         for argument, slot in row.items():
             value = reading.slot(slot.rstrip("!"), self._grammar)
+            if slot == "person!" and arguments.get(argument) and value in reading.phrase("T"):
+                continue  # "leave him a message that Nana waits"
             if not value and (goes_on or (slot == "place" and self._there.search(reading.text))):
                 value = next(
                     (before.arguments[one] for one in _SAME.get(argument, (argument,)) if before.arguments.get(one)), ""
@@ -546,7 +554,7 @@ class _Reading:
             case "when":
                 return self._when(outside)
             case "person" | "room" | "list":
-                pieces = outside if name == "room" else self.pieces  # "tell everybody the bathroom is free"
+                pieces = outside if name == "room" else [*outside, *self.pieces]  # "tell everybody the bath is free"
                 tokens = [p.token for p in pieces if p.token and p.token.category == name]
                 return tokens[0].name if tokens else ""
             case _:

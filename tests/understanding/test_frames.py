@@ -227,3 +227,28 @@ def test_a_door_that_is_called_after_a_place_is_meant_by_that_place_wherever_it_
     house = replace(HOUSE, rooms=rooms, devices=(*HOUSE.devices, NamedDevice("Terrace Door", "lock", "Living Room")))
     [command] = frames.read("lock the door of the terrace", house, "Kitchen")
     assert (command.tool, command.arguments) == ("home.lock", {"device": "Terrace Door"})
+
+
+def test_shutters_are_the_blinds_that_are_called_so(frames: Frames) -> None:
+    shutters = NamedDevice("Bedroom Shutters", "cover", "Bedroom", "blind")
+    house = replace(HOUSE, devices=(*HOUSE.devices, shutters))
+    [command] = frames.read("close the shutters", house, "Kitchen")
+    assert command.arguments == {"device": "Bedroom Shutters"}
+
+
+def test_the_big_light_is_not_the_one_of_the_big_bedroom(frames: Frames) -> None:
+    rooms = (*HOUSE.rooms, NamedPlace("Big Bedroom"))
+    lights = tuple(
+        NamedDevice(name, "light", "Big Bedroom") for name in ("Big Bedroom Lamp", "Ceiling Lamp", "Desk Lamp")
+    )
+    house = replace(HOUSE, rooms=rooms, devices=lights)
+    assert [one.arguments for one in frames.read("big lamp on", house, "Big Bedroom")] == [
+        {"on": True, "device": "Ceiling Lamp"}
+    ]
+
+
+def test_the_last_part_of_a_compound_names_the_only_thing_that_ends_so() -> None:
+    grammar = open_grammar("de")
+    house = Names((NamedDevice("Wäschetrockner", "switch", "Keller"), NamedDevice("Heizdecke", "switch", "Keller")))
+    [command] = Frames(grammar.tables["frames"], grammar.digits).read("Schalt den Trockner aus", house)
+    assert command.arguments == {"on": False, "device": "Wäschetrockner"}

@@ -34,6 +34,11 @@ HOUSE_NAMES = Names(
     people=("Anna", "Ben"),
     lists=("einkaufen", "camping"),
 )
+VACUUM_NAMES = Names(
+    devices=(NamedDevice("Robbie", "vacuum", "Hall", aliases=("robot vacuum",)),),
+    rooms=(NamedPlace("Hall"), NamedPlace("Kitchen")),
+    people=("Anna", "Tom"),
+)
 ENGLISH_NAMES = Names(
     devices=(
         NamedDevice("Hall Light", "light", "Hall"),
@@ -297,6 +302,26 @@ def test_there_is_the_place_that_was_just_spoken_of() -> None:
     assert (command.tool, command.arguments) == ("clock.time", {"place": "Toronto"})
     [command] = english().parse("And what time is it?", ENGLISH_NAMES, before=before).commands
     assert (command.tool, command.arguments) == ("clock.time", {})
+
+
+def test_where_a_machine_is_that_was_just_spoken_of_is_a_look_at_it() -> None:
+    before = Before("clean", {"device": "Robbie"}, ("Robbie",))
+    [command] = english().parse("Is he back in his kennel?", VACUUM_NAMES, before=before).commands
+    assert (command.tool, command.arguments) == ("home.state", {"device": "Robbie"})
+
+
+def test_who_a_message_is_for_is_whom_it_was_about_and_not_who_is_named_in_it() -> None:
+    before = Before("presence.where", {"person": "Tom"})
+    text = "Then leave him a message that Anna's prescription wants collecting"
+    [command] = english().parse(text, VACUUM_NAMES, before=before).commands
+    assert command.arguments["person"] == "Tom"
+
+
+def test_a_message_for_when_somebody_comes_home_is_left_whole() -> None:
+    [command] = (
+        german().parse("Sag Tom bitte, er soll keine Nusstorte kaufen, wenn er heimkommt", VACUUM_NAMES).commands
+    )
+    assert (command.tool, command.arguments) == ("messages.leave", {"text": "keine Nusstorte kaufen", "person": "Tom"})
 
 
 def test_a_sum_goes_on_with_the_one_before() -> None:
