@@ -9,20 +9,19 @@ A line of FILE is an act (and " < " with the act before it), a tab, and the sent
 from __future__ import annotations
 
 import json
-import re
 import sys
 from collections.abc import Iterator
 from pathlib import Path
 
 from train_acts import CORPUS, read_corpora
 
+from atlas.understanding.act_model import QUESTION_MARK, is_question
 from atlas.understanding.frames import Frames
 from atlas.understanding.grammar import open_grammar
 from atlas.understanding.masks import Masks
 from atlas.understanding.names import NamedDevice, NamedPlace, Names
 
 _MARKS = {"*": ("*", "X"), "[": ("]", "T"), "<": (">", "P")}
-_ASKED = re.compile(r"\?\W*$")
 
 
 def read_house(file: Path) -> Names:
@@ -63,7 +62,7 @@ def read_marks(marked: str) -> tuple[str, list[tuple[int, int, str]]]:
 
 def mask(text: str, spans: list[tuple[int, int, str]], masks: Masks, names: Names) -> str:
     """Return a sentence as a corpus has it."""
-    words, inside = [], dict[tuple[int, int, str], list[int]]()
+    words, inside = [], {one: list[int]() for one in spans if one[2] != "X"}
     for piece in masks.pieces(text, names):
         around = [one for one in spans if one[0] < piece.end and piece.start < one[1]]
         word = piece.mask
@@ -71,7 +70,7 @@ def mask(text: str, spans: list[tuple[int, int, str]], masks: Masks, names: Name
             word = "{~" + word[1:]
         for one in around:
             if one[2] != "X":
-                inside.setdefault(one, []).append(len(words))
+                inside[one].append(len(words))
         words.append(word.replace("{~PERSON}", "{PERSON}").replace("{~LIST}", "{LIST}"))
     for (start, end, kind), places in inside.items():
         if not places:
@@ -79,7 +78,7 @@ def mask(text: str, spans: list[tuple[int, int, str]], masks: Masks, names: Name
         before, after = ("[", "]") if kind == "T" else ("<", ">")
         words[places[0]] = before + words[places[0]]
         words[places[-1]] += after
-    return " ".join([*words, *(["?"] if _ASKED.search(text) else [])])
+    return " ".join([*words, *([QUESTION_MARK] if is_question(text) else [])])
 
 
 def masked(language: str, house: Path, files: list[Path]) -> Iterator[str]:

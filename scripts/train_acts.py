@@ -55,7 +55,7 @@ def read_line(line: str) -> tuple[str, str, list[str], list[str]]:
         elif label == "O" and mask.startswith("{") and mask not in _NEVER_MEANT:
             label = "X"
         masks.append(mask)
-        if mask != "?":
+        if mask != "?":  # act_model.QUESTION_MARK, which is not there where torch is
             labels.append(label)
         if piece[-1] in "]>":
             inside = ""
@@ -173,7 +173,7 @@ def fit(folder: Path, minutes: float, seed: int = 1, *, on: Path | None = None) 
 
 
 def whole_numbers(taught: Mapping[str, Any]) -> dict[str, Any]:
-    """Return what was taught as convert_e5.py and learned.py read it: changes in 8 bits, the rest in 16."""
+    """Return what was taught as convert_e5.py and act_model.py read it: changes in 8 bits, the rest in 16."""
     stored: dict[str, Any] = {}
     for name, values in taught.items():
         if not name.startswith(("A_", "B_")):

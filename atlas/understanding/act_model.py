@@ -10,6 +10,7 @@ from __future__ import annotations
 import json
 import logging
 import lzma
+import re
 import zipfile
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -29,6 +30,7 @@ TAUGHT = CORPUS / "acts.npz"
 ENCODER = "multilingual-e5-small"  # a folder of the models folder
 LABELS = ("O", "X", "B-T", "I-T", "B-P", "I-P")  # X: names what is meant; T: words to take as they are; P: a place
 QUESTION_MARK = "?"  # stands behind the words of what was written as a question
+_QUESTION = re.compile(r"\?\W*$")
 READINGS = 64  # in memory: those of the last few turns
 PLAIN, KIND, NAME, TIME, BEFORE = range(5)  # kinds of words
 _EXAMPLES = {  # words that stand for what was masked, and which kind they are
@@ -57,6 +59,11 @@ class ActInput:
     pieces: Sequence[int]
     kinds: Sequence[int]  # of each piece
     starts: Sequence[int]  # of each word, its first piece
+
+
+def is_question(text: str) -> bool:
+    """Tell whether a text was written as a question."""
+    return bool(_QUESTION.search(text))
 
 
 def input_of(masks: Sequence[str], before: str, tokens: Tokens) -> ActInput:

@@ -19,7 +19,7 @@ from atlas.understanding.devices import Arguments, without
 from atlas.understanding.frame_deeds import KIND_OF_ACT, most_by
 from atlas.understanding.frames import Frames
 from atlas.understanding.grammar import Grammar
-from atlas.understanding.home_tools import CLEANS, PLAYING, TARGETS, accepts
+from atlas.understanding.home_tools import CLEANS, PLAYING, TARGETS, accepted
 from atlas.understanding.names import NOBODY, NamedDevice, Names
 from atlas.understanding.parser import act_of
 from atlas.understanding.patterns import pattern
@@ -563,8 +563,7 @@ class Dialogue:
             return Command(made.tool, {**made.arguments, "room": spoken_of}) if made and nowhere else made
         shape = {"shape": call.arguments["shape"]} if call.arguments.get("shape") and "device" not in target else {}
         remainder.pop("shape", None)
-        target = target if accepts(call.name, "kind") else {k: v for k, v in target.items() if k != "kind"}
-        return Command(call.name, remainder | shape | target)
+        return Command(call.name, remainder | accepted(call.name, shape | target))
 
     def other_one(self, call: ToolCall, rest: str, exchanges: Sequence[EarlierTurn], names: Names) -> Command | None:
         """Return a call for "the other one" instead, or for "the first one"; `None` when `rest` is neither."""
@@ -734,7 +733,8 @@ def _one_before(exchanges: Sequence[EarlierTurn], any_kind: bool) -> Referent | 
 
 def with_target(command: Command, target: Mapping[str, Any]) -> Command:
     """Return a command of the home, also one for later, for these devices instead of those it names."""
-    given = {name: value for name, value in command.due_arguments.items() if name not in TARGETS} | dict(target)
+    given = {name: value for name, value in command.due_arguments.items() if name not in TARGETS}
+    given |= accepted(command.due_tool, target)
     return replace(command, arguments=given if command.tool != LATER else {**command.arguments, "arguments": given})
 
 

@@ -15,6 +15,7 @@ class Targets:
 
     def __init__(self, words: Mapping[str, Any]) -> None:
         self._nicknames: Mapping[str, Sequence[str]] = words.get("nicknames", {})
+        self._after: str = "" if words.get("compounds") else " "  # behind the place that begins a name
         self._whole_kinds: Sequence[str] = words.get("whole_kinds", ())
         self._whole_when_off: Sequence[str] = words.get("whole_when_off", ())
 
@@ -84,7 +85,8 @@ class Targets:
         if shape == "door" and not any(one.shape == shape for one in names.devices):
             kind, shape = "lock", ""  # the doors of a house that only has locks on them
         if shape and not any((one.kind, one.shape) == (kind, shape) for one in names.devices):
-            called = [one for one in names.devices if one.kind == kind and _ends_in(_parts(one)[-1], token.text)]
+            alike = [one for one in names.devices if one.kind == kind]
+            called = [one for one in alike if any(_ends_in(part, token.text) for part in _parts(one)[-1:])]
             if len(called) == 1:  # "the shutters", of blinds that are called so
                 return FrameTarget(kind, {"device": called[0].name}, called[0].shape)
         turned_off = any(one.category == "action" and one.value == "off" for one in tokens)
@@ -105,7 +107,8 @@ class Targets:
                 if len(fits) == 1:
                     return FrameTarget(kind, {"device": fits[0].name}, fits[0].shape)
         if rooms and not inside:  # "the door of the patio" is the patio door, wherever it is
-            called = [one for one in all_of_it if one.name.casefold().startswith(tuple(map(str.casefold, rooms)))]
+            begins = tuple(f"{room.casefold()}{self._after}" for room in rooms)
+            called = [one for one in all_of_it if any(name.casefold().startswith(begins) for name in one.all_names)]
             only = next((group[0] for group in (called, all_of_it) if len(group) == 1), None)
             if only:
                 return FrameTarget(kind, {"device": only.name}, only.shape)

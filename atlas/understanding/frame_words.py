@@ -125,7 +125,9 @@ class Lexicon:
         joined = self._joined(names)
         called = [device for spelling, device in joined if spelling.startswith(word)]
         if not called and len(word) >= LEAST_LETTERS_OF_AN_END:  # "Trockner" of Wäschetrockner
-            called = [device for spelling, device in joined if spelling.endswith(word)]
+            called = [device for spelling, device in joined if spelling.endswith(word) and " " not in device.name]
+            ends = (spelled(name)[-1:] for place in names.places for name in place.all_names)
+            called = [] if any(end[0].endswith(word) for end in ends if end) else called  # "im Garten"
         return Token("device", called[0], word) if len(called) == 1 and called[0].kind != "person" else None
 
     def _lexicon_of(self, names: Names, *, asking: bool) -> Mapping[tuple[str, ...], Token]:

@@ -10,7 +10,6 @@ from collections.abc import Mapping, Sequence
 
 from atlas.understanding.dialogue import with_target
 from atlas.understanding.frame_words import Lexicon, Token, spelled
-from atlas.understanding.home_tools import accepts
 from atlas.understanding.names import NamedDevice, Names
 from atlas.understanding.patterns import pattern
 from atlas.understanding.slots import Command
@@ -105,7 +104,7 @@ def _at(command: Command, place: Mapping[str, str], names: Names) -> Command:
     tool, given = command.due_tool, command.due_arguments
     kinds = {one.kind for one in names.devices if one.name == given.get("device")}
     kind = given.get("kind") or (kinds.pop() if kinds else "")
-    named = {"kind": kind} if kind and accepts(tool, "kind") else {}
+    named = {"kind": kind} if kind else {}
     named = {"device": given["device"]} if tool == "home.unlock" and "device" in given else named
     return with_target(command, {**named, **place})
 

@@ -17,7 +17,7 @@ from typing import Any
 import yaml
 
 from atlas.understanding import durations, moments
-from atlas.understanding.act_model import CORPUS, QUESTION_MARK, ActModel, ActReading, LikelyAct
+from atlas.understanding.act_model import CORPUS, QUESTION_MARK, ActModel, ActReading, LikelyAct, is_question
 from atlas.understanding.chances import (
     LIKELY,
     MOST_SURE,
@@ -82,7 +82,7 @@ class Parse:
     commands: tuple[Command, ...] = ()  # none when it is no act, or lacks something
     follows: bool = False  # something was done just before
     named: bool = False  # a device, a kind of them or a place is named
-    silence: float = 0.0  # how likely nothing is meant
+    silence: float = 0.0  # how likely nothing is meant instead of the act; 0 where that is the act
     unclear: bool = False  # a deed is wanted, and of which device is not said
     choices: tuple[MeaningChoice, ...] = ()  # one or two, to ask about when it is not sure
     half: Half | None = None  # what it lacks: "get me up on time"
@@ -148,6 +148,7 @@ class Parser:
         self._joint = pattern(words, "joint")
         self._that = pattern(words, "that")
         self._there = pattern(words, "there")
+        self._arrives = pattern(words, "arrives")
         self._several_timers = SeveralTimers(grammar.tables.get("several_timers", {}), grammar.digits)
         self._lacks: Mapping[str, tuple[str, Sequence[str]]] = words.get("lacks", {})
         self._says: Mapping[str, str] = words.get("says", {})
@@ -164,7 +165,7 @@ class Parser:
         pieces = self._masks.pieces(text, names)
         if not 0 < len(pieces) <= LONGEST_PIECES:
             return Parse("nothing", 1.0)
-        mark = (QUESTION_MARK,) if text.endswith(QUESTION_MARK) else ()
+        mark = (QUESTION_MARK,) if is_question(text) else ()
         read = self._learned.read([*(piece.mask for piece in pieces), *mark], before.act)
         if read is None:
             return Parse("nothing", 1.0)
@@ -201,7 +202,7 @@ class Parser:
             commands,
             bool(before.act),
             bool(reading.targets(names)),
-            max((one.chance for one in read.likely if one.act in _ORDINARY), default=0.0),
+            silence=sum(one.chance for one in read.likely if one.act in _ORDINARY),
             text=text,
             pieces=_labelled(pieces, reading.labels),
         )
@@ -287,9 +288,10 @@ class Parser:
             act = "lists.show"  # "do we have milk" ticks nothing off
         if act in self._slots:
             command = self._tool(act, reading, before)
-            wanted = (
-                act == LEAVE or _looks(act) or not self._is_unwanted(likely, reading.text)
-            )  # "when he's back, tell him"
+            if act in (BROADCAST, LEAVE):
+                wanted = not self._forbids_message(likely, reading, names)
+            else:
+                wanted = _looks(act) or not self._is_unwanted(likely, reading.text)
             return (command,) if command and wanted else ()
         if self._forbids(likely, reading.text, names):
             return ()
@@ -328,7 +330,8 @@ class Parser:
             both = (*first.commands, *second.commands)
             moved = (replace(one, piece=one.piece.moved(joint.end())) for one in second.pieces)
             chance, pieces = min(first.chance, second.chance), (*first.pieces, *moved)
-            return replace(first, chance=chance, commands=both, text=text, pieces=pieces)
+            silence = max(first.silence, second.silence)
+            return replace(first, chance=chance, silence=silence, commands=both, text=text, pieces=pieces)
         return None
 
     def _is_outright(self, parse: Parse) -> bool:
@@ -343,6 +346,11 @@ class Parser:
             return False
         to_somebody = likely.chance < SURE_THOUGH_ADDRESSED and self.frames.is_to_somebody(text, names)
         return to_somebody or self._is_unwanted(likely, text)
+
+    def _forbids_message(self, likely: LikelyAct, reading: _Reading, names: Names) -> bool:
+        """Whether words around a message are no wish to leave it: "don't tell him", but not "when he's back"."""
+        around = self._arrives.sub(" ", reading.words_around())
+        return self._is_unwanted(likely, around) or self._grammar.is_negated(around, names)
 
     def _is_unwanted(self, likely: LikelyAct, text: str) -> bool:
         """Whether words say that nothing is to be done now; those that may mean something else, only in doubt."""
@@ -510,6 +518,11 @@ class _Reading:
             for p in named
         )
         return {"it": ", ".join(spoken) or nothing, "text": ", ".join(self.phrases("T"))}
+
+    def words_around(self) -> str:
+        """Return the words that are not to be taken as they are."""
+        around = [p for p, label in zip(self.pieces, self.labels, strict=True) if label[-1] != "T"]
+        return " ".join(self.text[piece.start : piece.end] for piece in around)
 
     def phrases(self, kind: str) -> list[str]:
         """Return the phrases with this label, as they were said."""

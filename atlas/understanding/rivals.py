@@ -153,7 +153,7 @@ def _nobody_can_know(rivals: Rivals) -> TurnMeaning | None:
 
 
 def _a_wish_is_no_look(rivals: Rivals) -> TurnMeaning | None:
-    """Keep "lamp on, kettle off", which the parser, to whom no marks are shown, takes for a question."""
+    """Keep "lamp on, kettle off", which the parser, to whom no commas are shown, takes for a question."""
     deed = rivals.parse.act == "look" and not only_look(rivals.commands)
     return rivals.unchanged if deed and rivals.frames.is_statement(rivals.text) else None
 

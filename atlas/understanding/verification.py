@@ -228,7 +228,7 @@ class Verification:
         if are_like(parse, commands) and (parse.commands or parse.chance >= SURE):
             return True
         if parse.act == "look" and self._frames.is_statement(text):
-            return True  # "lamp on, kettle off": the parser is shown no marks
+            return True  # "lamp on, kettle off": the parser is shown no commas
         if {one.tool for one in commands} == {BROADCAST} and parse.act in (BROADCAST, LEAVE):
             return True  # said to somebody at once, or left for them
         if _is_one_deed(commands) and _named(parse.commands) == _named(commands) and parse.commands[-1] == commands[-1]:

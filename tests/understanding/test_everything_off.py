@@ -76,6 +76,9 @@ def test_without_a_place_it_is_asked_which(grammar: Grammar) -> None:
     [
         "everything off except the radio",
         "everything off in here, I need the radio",
+        "everything off in here, I'm still listening to the radio",
+        "everything off in the kitchen, it's late, and lock the front door",
+        "everything off in the kitchen, I'm cold, heating to 21 in the bedroom",
         "everything is off the table",
         "shut everything",
         "take everything off the list",

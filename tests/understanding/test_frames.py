@@ -227,6 +227,9 @@ def test_a_door_that_is_called_after_a_place_is_meant_by_that_place_wherever_it_
     house = replace(HOUSE, rooms=rooms, devices=(*HOUSE.devices, NamedDevice("Terrace Door", "lock", "Living Room")))
     [command] = frames.read("lock the door of the terrace", house, "Kitchen")
     assert (command.tool, command.arguments) == ("home.lock", {"device": "Terrace Door"})
+    den = Names((NamedDevice("Dental Light", "light", "Hall"), NamedDevice("Desk Light", "light", "Hall")))
+    den = replace(den, rooms=(NamedPlace("Den"), NamedPlace("Hall")))
+    assert [one.arguments.get("device") for one in frames.read("light on in the den", den)] != ["Dental Light"]
 
 
 def test_shutters_are_the_blinds_that_are_called_so(frames: Frames) -> None:
@@ -252,3 +255,6 @@ def test_the_last_part_of_a_compound_names_the_only_thing_that_ends_so() -> None
     house = Names((NamedDevice("Wäschetrockner", "switch", "Keller"), NamedDevice("Heizdecke", "switch", "Keller")))
     [command] = Frames(grammar.tables["frames"], grammar.digits).read("Schalt den Trockner aus", house)
     assert command.arguments == {"on": False, "device": "Wäschetrockner"}
+    garden = Names((NamedDevice("Wintergarten", "light", "Wintergarten"), NamedDevice("Hahn Vorgarten", "valve")))
+    garden = replace(garden, rooms=(NamedPlace("Wintergarten"),))
+    assert Frames(grammar.tables["frames"], grammar.digits).read("Garten an", garden) == ()

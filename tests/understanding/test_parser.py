@@ -302,6 +302,9 @@ def test_there_is_the_place_that_was_just_spoken_of() -> None:
     assert (command.tool, command.arguments) == ("clock.time", {"place": "Toronto"})
     [command] = english().parse("And what time is it?", ENGLISH_NAMES, before=before).commands
     assert (command.tool, command.arguments) == ("clock.time", {})
+    before = Before("clock.time", {"place": "Toronto"})
+    [command] = english().parse("Is there going to be rain tomorrow?", ENGLISH_NAMES, before=before).commands
+    assert "place" not in command.arguments
 
 
 def test_where_a_machine_is_that_was_just_spoken_of_is_a_look_at_it() -> None:
@@ -322,6 +325,7 @@ def test_a_message_for_when_somebody_comes_home_is_left_whole() -> None:
         german().parse("Sag Tom bitte, er soll keine Nusstorte kaufen, wenn er heimkommt", VACUUM_NAMES).commands
     )
     assert (command.tool, command.arguments) == ("messages.leave", {"text": "keine Nusstorte kaufen", "person": "Tom"})
+    assert not english().parse("if Tom asks, leave him a message that dinner is ready", VACUUM_NAMES).commands
 
 
 def test_a_sum_goes_on_with_the_one_before() -> None:
@@ -461,6 +465,8 @@ def test_a_unit_is_converted_in_whatever_order_it_is_asked_for() -> None:
     assert command.arguments == {"amount": "6", "unit": "ounce", "to": "gram"}
     [command] = german().parse("alles noch in Pfund, wie viel Kilo sind denn fünf Pfund?", Names()).commands
     assert command.arguments == {"amount": "5", "unit": "metric pound", "to": "kilogram"}
+    [command] = german().parse("wie viel sind denn fünf Pfund in Gramm, für den Kuchen?", Names()).commands
+    assert command.arguments == {"amount": "5", "unit": "metric pound", "to": "gram"}
 
 
 def test_what_lacks_a_length_of_time_is_asked_for_it() -> None:
