@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import asynccontextmanager, suppress
@@ -75,10 +76,23 @@ class Away:
         return sorted(one.path.removeprefix("/push/") for one in self.service.deliveries)
 
 
+def _pardon_anyio() -> None:
+    """Pass over anyio's own callback for a socket that becomes readable as its reader is cancelled (docs/log.md)."""
+    loop = asyncio.get_running_loop()
+    theirs = loop.get_exception_handler()
+
+    def handle(loop: asyncio.AbstractEventLoop, context: dict[str, object]) -> None:
+        if theirs and not isinstance(context.get("exception"), asyncio.InvalidStateError):
+            theirs(loop, context)
+
+    loop.set_exception_handler(handle)
+
+
 @asynccontextmanager
 async def away(
     data: Path, *, is_reachable: bool = True, patience_seconds: float = PATIENCE_SECONDS
 ) -> AsyncIterator[Away]:
+    _pardon_anyio()
     with push_service() as service:
         lines = [AllowedAddress.read(service.place)] if is_reachable else []
         way_out = Egress(lines, EgressRecord(data / "egress.jsonl"))
