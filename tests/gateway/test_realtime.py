@@ -112,6 +112,7 @@ def objects() -> Counter[str]:
     """Count what this process holds, by type; weak references of a database are tidied by the hundred."""
     gc.collect()
     kinds = Counter(f"{type(one).__module__}.{type(one).__qualname__}" for one in gc.get_objects())
+    kinds.pop("atlas.recent_log.RecentLine", None)  # the last lines of the log, so many and no more
     return Counter(
         {kind: number for kind, number in kinds.items() if kind.startswith(("atlas.", "anyio.", "asyncio."))}
     )
