@@ -15,7 +15,7 @@ from pathlib import Path
 
 from train_acts import CORPUS, read_corpora
 
-from atlas.understanding.act_model import QUESTION_MARK, is_question
+from atlas.understanding.act_model import QUESTION_MARK, has_question_mark
 from atlas.understanding.frames import Frames
 from atlas.understanding.grammar import open_grammar
 from atlas.understanding.masks import Masks
@@ -78,7 +78,7 @@ def mask(text: str, spans: list[tuple[int, int, str]], masks: Masks, names: Name
         before, after = ("[", "]") if kind == "T" else ("<", ">")
         words[places[0]] = before + words[places[0]]
         words[places[-1]] += after
-    return " ".join([*words, *([QUESTION_MARK] if is_question(text) else [])])
+    return " ".join([*words, *([QUESTION_MARK] if has_question_mark(text) else [])])
 
 
 def masked(language: str, house: Path, files: list[Path]) -> Iterator[str]:

@@ -61,8 +61,8 @@ class ActInput:
     starts: Sequence[int]  # of each word, its first piece
 
 
-def is_question(text: str) -> bool:
-    """Tell whether a text was written as a question."""
+def has_question_mark(text: str) -> bool:
+    """Tell whether a text ends with the mark of a question, whatever stands behind it."""
     return bool(_QUESTION.search(text))
 
 

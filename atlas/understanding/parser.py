@@ -17,7 +17,7 @@ from typing import Any
 import yaml
 
 from atlas.understanding import durations, moments
-from atlas.understanding.act_model import CORPUS, QUESTION_MARK, ActModel, ActReading, LikelyAct, is_question
+from atlas.understanding.act_model import CORPUS, QUESTION_MARK, ActModel, ActReading, LikelyAct, has_question_mark
 from atlas.understanding.chances import (
     LIKELY,
     MOST_SURE,
@@ -165,7 +165,7 @@ class Parser:
         pieces = self._masks.pieces(text, names)
         if not 0 < len(pieces) <= LONGEST_PIECES:
             return Parse("nothing", 1.0)
-        mark = (QUESTION_MARK,) if is_question(text) else ()
+        mark = (QUESTION_MARK,) if has_question_mark(text) else ()
         read = self._learned.read([*(piece.mask for piece in pieces), *mark], before.act)
         if read is None:
             return Parse("nothing", 1.0)

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import anyio
+import anyio.lowlevel
 import httpx2
 from openai import AsyncOpenAI
 
@@ -28,6 +29,8 @@ from atlas.store.memory import open_memory
 from tests.houses import assents_of, house_of
 from tests.scripted_tools import ScriptedHousehold
 from wall.roles import ROLES, Role
+
+ROUNDS = 100  # of the loop: what comes over loopback has come by then
 
 
 class Chat:
@@ -218,6 +221,15 @@ async def small_house(config: Config, data: Path) -> AsyncIterator[SmallHouse]:
         for role in ROLES:
             world.tokens[role] = await devices.create(f"the {role}", role)
         yield world
+
+
+async def let_others_run() -> None:
+    """Let everybody else go on for a while.
+
+    `wait_all_tasks_blocked` looks each tenth of a second, as uvicorn does: in step with it, it waits for ever.
+    """
+    for _ in range(ROUNDS):
+        await anyio.lowlevel.checkpoint()
 
 
 @asynccontextmanager

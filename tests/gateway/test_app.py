@@ -12,7 +12,7 @@ import pytest
 from atlas.config import GatewayConfig
 from atlas.errors import ConfigError
 from atlas.gateway import app, guard
-from tests.gateway.small_house import served
+from tests.gateway.small_house import let_others_run, served
 
 
 def error_of(reply: httpx2.Response) -> dict[str, object]:
@@ -171,10 +171,10 @@ async def test_who_leaves_in_the_middle_of_a_body_is_no_mistake_of_ours(config, 
         form = "Content-Type: multipart/form-data; boundary=x\r\n"
         async with await anyio.connect_tcp("127.0.0.1", port_of(world)) as wire:
             await wire.send(f"POST /v1/{path} HTTP/1.1\r\n{head}{form}\r\n{{".encode())
-            await anyio.wait_all_tasks_blocked()
+            await let_others_run()
         async with world.http() as http:
             assert (await http.get("/v1/models")).status_code == 200
-        await anyio.wait_all_tasks_blocked()
+        await let_others_run()
     assert [line.getMessage() for line in caplog.records if line.levelno >= logging.ERROR] == []
 
 

@@ -29,18 +29,16 @@ from tests.processes import free_port
 ROOT = Path(__file__).parents[2]
 READY_SECONDS = 120.0
 LOOK_AGAIN_SECONDS = 0.1
-PATIENCE_SECONDS = 30.0  # at least, of whoever waits: what comes at once on a quiet machine comes late on a busy one
 
 
 def until(happened: Callable[[], Any], seconds: float, what: str) -> Any:
     """Wait for something of another process; return it as soon as it is there."""
-    limit = max(seconds, PATIENCE_SECONDS)
-    deadline = time.monotonic() + limit
+    deadline = time.monotonic() + seconds
     while time.monotonic() < deadline:
         if result := happened():
             return result
         time.sleep(LOOK_AGAIN_SECONDS)
-    raise AssertionError(f"{what} did not happen within {limit:.0f} s")
+    raise AssertionError(f"{what} did not happen within {seconds:.0f} s")
 
 
 def write_wav(file: Path, sound: AudioChunk) -> Path:

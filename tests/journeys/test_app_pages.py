@@ -45,7 +45,7 @@ def broker() -> Iterator[int]:
 def house_with_lamps(broker: int) -> Iterator[tuple[Running, Lamps]]:
     more = f'\n[tools.home.mqtt]\nhost = "127.0.0.1"\nport = {broker}\ntls = "none"\n'
     with running_house(more, f'"127.0.0.1:{broker}"') as running:
-        lamps = until(lambda: _lamps(broker), 10, "the broker")
+        lamps = until(lambda: _lamps(broker), 30, "the broker")
         lamps.announce("lamp", "Kitchen")
         yield running, lamps
         lamps.close()
@@ -64,7 +64,7 @@ def test_a_tap_switches_a_light_of_a_real_broker_and_the_page_sees_who_else_does
         switch = page.get_by_role("switch", name="lamp")
         expect(switch).to_have_attribute("aria-checked", "false", timeout=ANSWER_MS)
         switch.click()
-        until(lambda: any("ON" in payload for name, payload in lamps.heard if name == "lamp"), 10, "the lamp being on")
+        until(lambda: any("ON" in payload for name, payload in lamps.heard if name == "lamp"), 30, "the lamp being on")
         expect(switch).to_have_attribute("aria-checked", "true")
         lamps.publish("lamp/lamp", '{"state": "OFF"}')  # as somebody at its own switch does
         expect(switch).to_have_attribute("aria-checked", "false", timeout=ANSWER_MS)

@@ -158,7 +158,7 @@ def test_an_answer_that_nobody_looks_at_is_told_of_without_a_word_of_it(house: R
         page.evaluate("Object.defineProperty(document, 'hidden', { get: () => true })")
         say(page, "what time is it")
         assert answer(page)
-        until(lambda: notifications(context), 10, "a notification")
+        until(lambda: notifications(context), 30, "a notification")
         [shown] = notifications(context)
         assert (shown["title"], shown["body"]) == ("Atlas", "Atlas has answered.")
 
@@ -174,5 +174,5 @@ def test_whoever_leaves_is_told_nothing_more(house: Running) -> None:
             for _ in range(2):
                 page.get_by_role("button", name="Leave").click()
             expect(page.get_by_label("Token")).to_be_visible()
-            until(lambda: not api(house, "GET", "/api/push", token=token)["endpoint"], 10, "its end")
+            until(lambda: not api(house, "GET", "/api/push", token=token)["endpoint"], 30, "its end")
     house.atlas("token", "revoke", "toms phone")

@@ -52,20 +52,27 @@ def tools(details: dict[str, Any]) -> list[str]:
     return [one["name"] for one in details["tools"]]
 
 
-@pytest.mark.parametrize("voice", ["", "en-us", "en-gb"])
-def test_a_voice_in_noise_is_understood_also_where_plain_words_failed(
-    house: Running, noisy: Callable[[str, str, float], Path], voice: str
+@pytest.mark.timeout(360)  # three voices
+def test_voices_in_noise_are_understood_where_plain_words_failed(
+    house: Running, noisy: Callable[[str, str, float], Path]
 ) -> None:
+    understood = {voice: understood_where_words_failed(house, noisy, voice) for voice in ("", "en-us", "en-gb")}
+    assert any(understood.values()), "the plain words never failed"
+
+
+def understood_where_words_failed(house: Running, noisy: Callable[[str, str, float], Path], voice: str) -> str:
+    """Return words of which alone nothing was made, though their sound was understood; "" where all words sufficed."""
     lost = []
-    for decibels in (5.0, 3.0, 8.0, 1.0, -1.0):
+    for decibels in (5.0, 3.0, 8.0, 1.0):
         file = noisy(voice, PAUSE, decibels)
         words = plain_words(house, file)
         if words and "timers.pause" in tools(house.told("ask", words)):
             continue
         lost.append(words)
         if "timers.pause" in tools(house.heard("hear", str(file))):
-            return
-    assert not lost, f"of these words nothing was made: {lost}"  # one voice's plain words are understood throughout
+            return words or "nothing"
+    assert not lost, f"of these words nothing was made: {lost}"
+    return ""
 
 
 def test_what_may_have_been_said_is_asked_about(house: Running, noisy: Callable[[str, str, float], Path]) -> None:

@@ -171,7 +171,7 @@ def test_its_wake_word_and_the_command_in_one_breath(
 def test_what_is_changed_in_home_assistant_is_known_to_atlas_at_once(home: Home) -> None:
     home.hub.ask("call_service", domain="light", service="turn_on", target={"entity_id": "light.bed_light"})
     home.hub.ask("call_service", domain="light", service="turn_off", target={"entity_id": "light.ceiling_light"})
-    until(lambda: "bed light" in home.told("which lights are on").lower(), 10, "the bed light being on")
+    until(lambda: "bed light" in home.told("which lights are on").lower(), 30, "the bed light being on")
     assert "ceiling" not in home.told("which lights are on").lower()
 
 

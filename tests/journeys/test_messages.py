@@ -53,7 +53,7 @@ def test_what_somebody_tells_the_others_is_heard_in_the_other_room_in_their_own_
         # The house itself would say no more than that dinner is ready.
         until(lambda: "tell everyone dinner is ready" in plain(words_of(home, played(), tmp_path)), 40, "their voice")
         kitchen.until("asleep")
-        until(lambda: not sounds_of(home), 20, "the sound being gone with what it said")
+        until(lambda: not sounds_of(home), 30, "the sound being gone with what it said")
 
 
 def test_a_message_is_left_in_the_app_played_in_the_room_that_it_is_for_and_deleted_with_its_sound(
@@ -98,7 +98,7 @@ def test_a_message_for_a_room_where_nobody_is_survives_kill_9_and_is_played_when
     ):
         attic.until("answering")
         until(lambda: "roof" in words_of(home, played(), tmp_path), 40, "the cat")
-        until(lambda: heard(home), 20, "its being heard")  # while the room is there, which says when it was played
+        until(lambda: heard(home), 30, "its being heard")  # while the room is there, which says when it was played
 
 
 def heard(house: Running) -> bool:

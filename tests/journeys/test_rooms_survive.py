@@ -56,7 +56,7 @@ def test_a_satellite_that_is_killed_in_the_middle_of_a_sentence_leaves_no_half_d
     ):
         kitchen.until("woken")
         kitchen.process.kill()
-        until(lambda: "room left device='kitchen pi'" in house.log.read_text(), 20, "its leaving in the log")
+        until(lambda: "room left device='kitchen pi'" in house.log.read_text(), 30, "its leaving in the log")
     assert "no timers" in house.told("ask", "how many timers are there")["reply"].lower()
     with satellite(house, sounds, "kitchen", tmp_path) as kitchen:
         assert is_answered(house, sounds, kitchen, spoken("Okay Nabu, what time is it?"), tmp_path)
@@ -142,5 +142,5 @@ def test_a_timer_rings_on_in_its_room_when_the_house_is_killed_and_by_the_house_
         kitchen.until("answering")
         kitchen.process.send_signal(signal.SIGUSR2)
         kitchen.until("silent")
-        until(lambda: " was heeded" in mortal.log.read_text(), 20, "that somebody stopped it")
+        until(lambda: " was heeded" in mortal.log.read_text(), 30, "that somebody stopped it")
         assert "no timers" in mortal.told("ask", "how many timers are there")["reply"].lower()

@@ -35,10 +35,10 @@ intent_script:
 def file(house: Running) -> Iterator[Path]:
     file = house.data / "sentences.yaml"
     file.write_text(SENTENCES)
-    until(lambda: seen(house) == "2 intents in sentences.yaml", 20, "the sentences being read")
+    until(lambda: seen(house) == "2 intents in sentences.yaml", 30, "the sentences being read")
     yield file
     file.unlink()
-    until(lambda: seen(house) == "no sentences.yaml", 20, "the sentences being gone")
+    until(lambda: seen(house) == "no sentences.yaml", 30, "the sentences being gone")
 
 
 def part(house: Running) -> dict[str, Any]:
@@ -65,10 +65,10 @@ def test_they_are_understood_when_typed_and_when_spoken(
 
 def test_a_change_counts_at_once_and_a_mistake_leaves_what_was(house: Running, file: Path) -> None:
     file.write_text(SENTENCES.replace("Two pinches", "Three pinches"))
-    until(lambda: house.told("ask", "treat the goldfish")["reply"] == "Three pinches, no more.", 20, "the new sentence")
+    until(lambda: house.told("ask", "treat the goldfish")["reply"] == "Three pinches, no more.", 30, "the new sentence")
     file.write_text(SENTENCES.replace("timers.start", "timers.begin"))
-    until(lambda: not part(house)["ok"], 20, "the mistake being told")
+    until(lambda: not part(house)["ok"], 30, "the mistake being told")
     assert "sentences.yaml, line 14: there is no tool timers.begin" in seen(house)
     assert house.told("ask", "treat the goldfish")["reply"] == "Three pinches, no more."
     file.write_text(SENTENCES)
-    until(lambda: part(house)["ok"], 20, "the mistake being mended")
+    until(lambda: part(house)["ok"], 30, "the mistake being mended")

@@ -84,7 +84,7 @@ def satellite(program: Path, tmp_path: Path) -> Iterator[Satellite]:
 @pytest.fixture
 def house(satellite: Satellite, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Lit]:
     running = start_house(tmp_path_factory.mktemp("house"), SETTINGS.format(port=satellite.port))
-    until(lambda: "satellite connected" in running.log.read_text(), 20, "a satellite being connected")
+    until(lambda: "satellite connected" in running.log.read_text(), 30, "a satellite being connected")
     yield running
     end_house(running)
 
@@ -100,14 +100,14 @@ def test_a_satellite_is_spoken_to_and_its_speaker_answers(
 ) -> None:
     request = spoken("Okay Nabu!") + silence(0.4) + spoken("Turn on the kitchen light.") + silence(0.5)
     satellite.hears(silence(0.5) + request)
-    until(house.is_lit, 20, "the light going on")
-    until(lambda: satellite.has_said().seconds > 0.5, 20, "an answer")
-    until(lambda: "device='kitchen satellite' agent=family path=command" in house.log.read_text(), 20, "the turn's end")
-    until(lambda: "light" in words(house, satellite.has_said(), tmp_path), 20, "its speaker naming the light")
+    until(house.is_lit, 30, "the light going on")
+    until(lambda: satellite.has_said().seconds > 0.5, 30, "an answer")
+    until(lambda: "device='kitchen satellite' agent=family path=command" in house.log.read_text(), 30, "the turn's end")
+    until(lambda: "light" in words(house, satellite.has_said(), tmp_path), 30, "its speaker naming the light")
 
     house.told("ask", "set a 1 second timer", "--room", "kitchen")
     before = satellite.has_said().samples
-    until(lambda: satellite.has_said().seconds - before / VOICE_RATE > 0.5, 20, "the timer being announced")
+    until(lambda: satellite.has_said().seconds - before / VOICE_RATE > 0.5, 30, "the timer being announced")
     until(
         lambda: "timer" in words(house, satellite.has_said().cut(before), tmp_path), 20, "its speaker naming the timer"
     )
@@ -119,8 +119,8 @@ def test_a_satellite_that_comes_back_is_called_again(
     satellite.hears(silence(0.5) + spoken("Okay Nabu!") + spoken("What time"))
     satellite.process.kill()  # in the middle of a sentence
     satellite.process.wait()
-    until(lambda: "satellite gone" in house.log.read_text(), 20, "the house noticing it")
+    until(lambda: "satellite gone" in house.log.read_text(), 30, "the house noticing it")
     satellite.process = start_satellite(program, tmp_path, satellite.port).process
-    until(lambda: house.log.read_text().count("satellite connected") == 2, 20, "its being called again")
+    until(lambda: house.log.read_text().count("satellite connected") == 2, 30, "its being called again")
     satellite.hears(silence(0.5) + spoken("Okay Nabu!") + silence(0.4) + spoken("Turn on the kitchen light."))
-    until(house.is_lit, 20, "the light going on")
+    until(house.is_lit, 30, "the light going on")

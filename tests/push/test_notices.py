@@ -82,7 +82,8 @@ def _pardon_anyio() -> None:
     theirs = loop.get_exception_handler()
 
     def handle(loop: asyncio.AbstractEventLoop, context: dict[str, object]) -> None:
-        if theirs and not isinstance(context.get("exception"), asyncio.InvalidStateError):
+        late = isinstance(context.get("exception"), asyncio.InvalidStateError)
+        if theirs and not (late and "set_result" in str(context["message"])):
             theirs(loop, context)
 
     loop.set_exception_handler(handle)
