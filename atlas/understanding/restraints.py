@@ -37,8 +37,8 @@ class RestrainedDeeds:
     """How one language keeps deeds from being done; `wanted` reads a turn, whatever its words. Immutable."""
 
     def __init__(self, sentences: SentenceReader, questions: Clarifications, wanted: Understand) -> None:
-        self._frames, self._parser = sentences.frames, sentences.parser
-        words = sentences.grammar.tables.get("restraints", {})
+        self._frames, self._parser, self._grammar = sentences.frames, sentences.parser, sentences.grammar
+        words = self._grammar.tables.get("restraints", {})
         self._restraints = Restraints(words, self._frames)
         self._undated = UndatedDeeds(words, self._frames, questions)
         self._questions = questions
@@ -48,18 +48,23 @@ class RestrainedDeeds:
         """Return what is meant, without what a turn only speaks of; the question when, for what it wants at no time."""
         commands = (*meant.commands, *meant.in_question)
         if not meant:
-            return self._undated.when(heard, meant)
+            return self._when(heard, meant)
         if not (commands or meant.half) or any(one.tool in OF_ANY_WORDS for one in commands):
             return meant
         looks = bool(commands) and only_look(commands)
         read = (self._restraints.read(text, heard.names) for text in heard.verbatim)
         restraint = next(filter(None, read), None)
         if restraint is None or (looks and (restraint.rest or restraint.doubtful or not of_home(commands))):
-            return meant if looks else self._undated.when(heard, meant)
+            return meant if looks else self._when(heard, meant)
         if restraint.doubtful:
             asks = meant.commands and of_home(commands) and self._parser
             return self._questions.about(NOT_PARSED, meant.commands) if asks else meant
         return self._alone(heard, restraint.rest)
+
+    def _when(self, heard: SpokenTurn, meant: TurnMeaning) -> TurnMeaning:
+        """Return what is meant; the question when, for what is wanted later at no time."""
+        negated = self._grammar.is_negated(heard.text, heard.names)  # "leave it on later"
+        return meant if negated else self._undated.when(heard, meant)
 
     def _alone(self, heard: SpokenTurn, rest: str) -> TurnMeaning:
         """Return the deed that stands beside what a turn only speaks of."""

@@ -326,6 +326,7 @@ def test_a_message_for_when_somebody_comes_home_is_left_whole() -> None:
     )
     assert (command.tool, command.arguments) == ("messages.leave", {"text": "keine Nusstorte kaufen", "person": "Tom"})
     assert not english().parse("if Tom asks, leave him a message that dinner is ready", VACUUM_NAMES).commands
+    assert not german().parse("Wenn Tom danach fragt, sag ihm, dass das Essen fertig ist", VACUUM_NAMES).commands
 
 
 def test_a_sum_goes_on_with_the_one_before() -> None:

@@ -10,6 +10,7 @@ import pytest
 from atlas.understanding.frames import Frames
 from atlas.understanding.grammar import open_grammar
 from atlas.understanding.restraints import LONGEST_CHARACTERS, Restraints
+from atlas.understanding.slots import Command
 from tests.understanding.both_languages import meant
 from tests.understanding.test_exemptions import HOUSE
 
@@ -82,6 +83,20 @@ def test_it_is_asked_when_what_is_wanted_later_is_to_be_done(language: str, text
     understood = meant(text, language)
     assert understood.choices
     assert {one.tool for choice in understood.choices.choices for one in choice.commands} == {"later.do"}
+
+
+@pytest.mark.parametrize(
+    ("language", "text"),
+    [("en", "don't turn off the kitchen light later"), ("de", "mach das Küchenlicht später nicht aus")],
+)
+def test_it_is_not_asked_when_what_is_not_wanted_is_to_be_done(language: str, text: str) -> None:
+    assert not meant(text, language).commands
+    assert not any(one.tool == "later.do" for one in asked_about(text, language))
+
+
+def asked_about(text: str, language: str) -> list[Command]:
+    choices = meant(text, language).choices
+    return [one for choice in (choices.choices if choices else ()) for one in choice.commands]
 
 
 @pytest.mark.parametrize(
