@@ -16,6 +16,7 @@ from atlas.understanding.dialogue import UNDO
 from atlas.understanding.grammar import open_grammar
 from atlas_bench._household import BenchHousehold, Outcome
 from tools_server.hubs.home_words import COLOURS
+from tools_server.world.arithmetic import NoSum, evaluate
 
 Verdict = Literal["understood", "asked", "left", "refused", "wrong", "acted"]
 LOOKS = ("home.state", "home.list", "presence.where")
@@ -32,6 +33,7 @@ _USUAL = {"list": ("shopping", "Einkaufsliste", "Einkaufszettel")}  # an argumen
 _UNHEARD = frozenset(["the", "a", "an", "my", "our", "on", "at", "to", "is", "s"])
 _STEM, _ENDING = 4, 2  # letters
 _CLOSE = 1.0  # of a number that was set
+_SAME_VALUE = 0.01  # of a sum
 _ONCE = ("next", "previous", "scene", "query", "mode")  # seen in the call, not in the state
 
 
@@ -215,10 +217,19 @@ def _lacks_call(tool: str, arguments: Mapping[str, Any], outcome: Outcome) -> st
         given = call.arguments  # an id stands for a name; then the tool's sentence says which
         if all(
             any(_like(one, value) for one in [*_about(given, key), *([result.text] if result.ok else ())])
+            or (key == "expression" and _comes_to(value, result.data.get("value")))
             for key, value in arguments.items()
         ):
             return ""
     return f"{tool} without {dict(arguments)}"
+
+
+def _comes_to(expression: str, value: Any) -> bool:
+    """Whether a sum has this value: what goes on from the sum before may be written in two ways."""
+    try:
+        return isinstance(value, (int, float)) and abs(float(evaluate(expression)[0]) - value) < _SAME_VALUE
+    except NoSum:
+        return False
 
 
 def _about(given: Mapping[str, Any], key: str) -> list[Any]:
