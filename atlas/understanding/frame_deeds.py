@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import pairwise
 from typing import Any
 
 from atlas.understanding.devices import Arguments
@@ -112,6 +113,8 @@ _CHANGES = {
     **dict.fromkeys(("warmer", "cooler"), "temperature"),
     **dict.fromkeys(("faster", "slower"), "speed"),
 }
+_WORDS = ("colour", "kelvin")  # that are set by a word, and no number
+_END = Token("", None, "")
 _MOST_BY = {"temperature": 5.0}  # degrees at once
 KIND_OF_ACT = {  # what is meant when nothing was named
     **dict.fromkeys(("brighter", "darker", "brightness", "colour", "kelvin"), "light"),
@@ -128,8 +131,7 @@ def amounts(act: str, tokens: Sequence[Token], same: Mapping[str, Any]) -> Argum
     `None` when an act sets a value and none is known.
     """
     name = _SETS.get(act)
-    wanted = (name,) if name in ("colour", "kelvin") else ("number", "fraction")
-    values = [token.value for token in tokens if token.category in wanted]
+    values = [one.value for one in tokens if one.category == name] if name in _WORDS else _numbers(tokens)
     if name:
         value = values[-1] if values else same.get(act)
         return None if value is None else {name: value}
@@ -143,10 +145,17 @@ def amounts(act: str, tokens: Sequence[Token], same: Mapping[str, Any]) -> Argum
     return {"by": by} if by else {}
 
 
+def _numbers(tokens: Sequence[Token]) -> list[float]:
+    """Return the numbers that count no things, as "the two lights" does; without any, what "low" and "half" are."""
+    pairs = pairwise([*tokens, _END])
+    counted = [one.value for one, then in pairs if one.category == "number" and then.category != "kind"]
+    return counted or [one.value for one in tokens if one.category == "fraction"]
+
+
 def changed(act: str, tokens: Sequence[Token]) -> str:
     """Return the act that changes a value, where one seems to be set: "two degrees warmer"."""
     steps = [STEPS[token.value] for token in tokens if token.category == "action" and token.value in STEPS]
-    values = [token.value for token in tokens if token.category in ("number", "fraction")]
+    values = _numbers(tokens)
     if act not in _CHANGES.values() or not steps or not values or values[-1] > most_by(act):
         return act
     return next(name for name, what in _CHANGES.items() if what == act and STEPS[name] == steps[-1])

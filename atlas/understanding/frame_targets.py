@@ -9,6 +9,8 @@ from atlas.understanding.frame_deeds import FrameTarget
 from atlas.understanding.frame_words import LEAST_LETTERS, Token
 from atlas.understanding.names import GUARDED, NamedDevice, Names
 
+QUANTITIES = ("any", "all", "which", "how_many")  # of things, that a question asks for
+
 
 class Targets:
     """Finds what is meant with the nicknames of one language: "the big light" is the one on the ceiling."""
@@ -90,7 +92,7 @@ class Targets:
             if len(called) == 1:  # "the shutters", of blinds that are called so
                 return FrameTarget(kind, {"device": called[0].name}, called[0].shape)
         turned_off = any(one.category == "action" and one.value == "off" for one in tokens)
-        many = many or any(one.category == "quantity" for one in tokens)
+        many = many or any(one.category == "quantity" or one.value in QUANTITIES for one in tokens)
         many = many or (turned_off and token.text in self._whole_when_off)
         everything = not where and any(one.category == "quantity" and one.value == "everywhere" for one in tokens)
         rooms = _rooms_of(where, names)

@@ -32,7 +32,7 @@ from atlas.understanding.frame_deeds import (
     most_by,
     refused,
 )
-from atlas.understanding.frame_targets import Targets
+from atlas.understanding.frame_targets import QUANTITIES, Targets
 from atlas.understanding.frame_words import Lexicon, Token
 from atlas.understanding.home_tools import accepted
 from atlas.understanding.names import NOBODY, NamedDevice, Names
@@ -253,9 +253,15 @@ class Frames:
         if self._unlookable.search(words) or self.is_to_somebody(words, names):
             return None
         clauses = self._joint.split(words)
+        places: Sequence[Token] = ()
         for at, clause in enumerate(clauses):
             tokens = self.lexicon.tokens(clause, names, asking=True)
+            if tokens and all(token.category in ("room", "floor", "word") for token in tokens):
+                places = tokens  # "big bedroom, how warm is it?"
+                continue
             tokens = self._in_here(words, tokens or [], room) or tokens
+            if tokens and not any(token.category in ("room", "floor", "device") for token in tokens):
+                tokens = [*places, *tokens]
             rest = " ".join(clauses[at + 1 :]).split()
             marked = text.rstrip().endswith("?") and len(rest) <= LONGEST_TAG  # "the radio's on, can you hear me?"
             begins = self._question.match(clause.strip())
@@ -292,7 +298,7 @@ class Frames:
         """
         words = self._plain(text)
         tokens = self.lexicon.known_tokens(words, names)
-        beside = [token for token in tokens if token.category in ("quantity", "nickname")]
+        beside = self._beside(words, named, names)
         act = changed(act, tokens) if self._says_by_how_much(words) else act
         values = amounts(act, tokens, same)
         doing = Token("action", action_of(act), act)
@@ -310,11 +316,24 @@ class Frames:
             return ()
         return tuple(deeds(Frame(action, able, dict(values), room=place), names))
 
+    def _beside(self, words: str, named: Sequence[Token], names: Names) -> list[Token]:
+        """Return the words that say how many or which, but those of a clause that tells of something else."""
+        beside: list[Token] = []
+        for clause in self.clauses(words):
+            spoken = words[clause.start : clause.end]
+            known = self.lexicon.known_tokens(spoken, names)
+            if self.lexicon.tokens(spoken, names) is None and not {one.text for one in known} & {
+                one.text for one in named
+            }:
+                continue  # "the fan on full? everything is steaming up"
+            beside += [one for one in known if one.category in ("quantity", "nickname")]
+        return beside
+
     def look_at(self, text: str, named: Sequence[Token], names: Names, room: str) -> tuple[Command, ...]:
         """Return the looks at the devices that these tokens name; none when none is known to answer."""
         tokens = self.lexicon.known_tokens(self._plain(text), names)
-        beside = [token for token in tokens if token.category in ("quantity", "nickname")]
-        state, ask = _state_of(tokens), _first(tokens, "ask")
+        beside = [token for token in tokens if token.category in ("quantity", "nickname", "ask")]
+        state, ask = _state_of(tokens), _ask_of(tokens)
         measure = _first(tokens, "measure") or ("temperature" if self._warmth.search(text) else "")
         targets, place = self._targets.of([*named, *beside], names, room)
         if targets and targets[0].kind == "climate" and "device" not in targets[0].arguments and not state:
@@ -594,7 +613,7 @@ class Frames:
 
     def _look(self, tokens: Sequence[Token], names: Names, room: str, *, sure: bool = True) -> Command | None:
         """Return the question that known words ask; when some are not known, one that leaves no doubt."""
-        state, measure, ask = _state_of(tokens), _first(tokens, "measure"), _first(tokens, "ask")
+        state, measure, ask = _state_of(tokens), _first(tokens, "measure"), _ask_of(tokens)
         people = [token.name for token in tokens if token.category == "person"]
         if people and sure:
             asks = ask in ("where", "") or state == "home"
@@ -634,7 +653,7 @@ def _look_around(tokens: Sequence[Token]) -> Command | None:
 def _look_at(target: FrameTarget, measure: str, state: str, ask: str) -> Command:
     if (target.kind == "sensor" and "device" in target.arguments) or not _may_measure(target, measure):
         measure = ""  # it says the one thing that it measures
-    quantity = ask if "device" not in target.arguments and ask in ("any", "all", "which", "how_many") else ""
+    quantity = ask if "device" not in target.arguments and ask in QUANTITIES else ""
     extra = {"measure": measure, "value": state, "quantity": quantity}
     return Command("home.state", {**target.arguments, **{name: value for name, value in extra.items() if value}})
 
@@ -655,6 +674,12 @@ def _state_of(tokens: Sequence[Token]) -> str:
     """Return the state that some words ask about: "open", "on"."""
     doing = (_STATE_OF[t.value] for t in tokens if t.category == "action" and t.value in _STATE_OF)
     return _first(tokens, "state") or next(doing, "")
+
+
+def _ask_of(tokens: Sequence[Token]) -> str:
+    """Return what is asked of things: of how many, where some word says so, before whether it is so of one."""
+    asks = [token.value for token in tokens if token.category == "ask"]
+    return next((one for one in asks if one in QUANTITIES), asks[0] if asks else "")
 
 
 def _first(tokens: Sequence[Token], category: str) -> str:

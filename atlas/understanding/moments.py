@@ -161,6 +161,12 @@ def corrected(text: str, by: Moment) -> str:
     return " ".join([*remainder, by.text]) if "clock" in replaced else " ".join([by.text, *remainder])
 
 
+def day_of(text: str) -> str:
+    """Return the day in words that say when, without the time of day; all of them where they name none."""
+    days = [part.text for moment in find(text) for part in moment.parts if part.kind == "day"]
+    return " ".join(days) or text
+
+
 def _part(atom: re.Match[str]) -> MomentPart:
     kind: Kind = next(kind for kind in _ATOMS if atom[kind])
     return MomentPart(kind, atom.group())

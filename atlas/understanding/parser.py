@@ -11,7 +11,7 @@ import re
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cache
+from functools import cache, partial
 from typing import Any
 
 import yaml
@@ -56,6 +56,7 @@ BROADCAST, LEAVE = "broadcast.say", "messages.leave"  # somebody is told, now or
 _DEEDS = ("on", "off", "open", "close", "lock", "unlock")  # that need a device
 _CHANGES = "brighter darker brightness colour kelvin faster slower speed position temperature".split()  # noqa: SIM905
 _OF_DEVICES = ("home.", "later.")
+_HOURS = 12  # of a clock face
 _TIMES = ("{WHEN}", "{DELAY}", "{N}")
 _CORRECTING = re.compile(r"\b(?:no|nope|wait|sorry|rather|nein|quatsch|ach|doch)\W*$", re.IGNORECASE)
 _THAT_I = re.compile(r"\bdass (?:ich|i|wir|mer|man) $", re.IGNORECASE)
@@ -149,6 +150,7 @@ class Parser:
         self._that = pattern(words, "that")
         self._there = pattern(words, "there")
         self._arrives = pattern(words, "arrives")
+        self._moves = pattern(words, "moves")
         self._several_timers = SeveralTimers(grammar.tables.get("several_timers", {}), grammar.digits)
         self._lacks: Mapping[str, tuple[str, Sequence[str]]] = words.get("lacks", {})
         self._says: Mapping[str, str] = words.get("says", {})
@@ -286,6 +288,8 @@ class Parser:
             return self.frames.look_at(reading.text, spoken_of, names, room)  # the robot: "is he back in his kennel?"
         if act == "lists.check" and self.frames.asks(reading.text):
             act = "lists.show"  # "do we have milk" ticks nothing off
+        if act == "alarms.set" and self._moves.search(reading.text):
+            act = "alarms.change"
         if act in self._slots:
             command = self._tool(act, reading, before)
             if act in (BROADCAST, LEAVE):
@@ -306,11 +310,18 @@ class Parser:
         moments = reading.moments(len(self.frames.first_clause(reading.text)) or len(reading.text))
         if reading.later < NOT_LATER or all(map(self.frames.is_today, moments)):
             moments = []
-        words = reading.text if moments else reading.without_moments(act)
-        deeds = self.frames.deed(act, words, named, reading.phrase("T"), names, room, same)
+        deed = partial(self.frames.deed, act, named=named, query=reading.phrase("T"), names=names, room=room)
+        if act in _SETTINGS and self._is_a_value(moments) and not deed(reading.without(reading.waits())):
+            moments = []  # "the bedroom at nineteen": the one number can't be both
+        deeds = deed(reading.text if moments else reading.without_moments(act), same=same)
         if not moments:
             return deeds
         return [one.later(when=moments[0]) for one in deeds] if len(moments) == 1 else []
+
+    def _is_a_value(self, moments: Sequence[str]) -> bool:
+        """Whether the words that may say when hold one number, and no clock face has it: "at nineteen"."""
+        number = re.fullmatch(r"\D*(\d+)\D*", self._grammar.digits(" ".join(moments)))
+        return number is not None and int(number[1]) > _HOURS
 
     def _both(self, text: str, names: Names, room: str, before: Before) -> Parse | None:
         """Return what both sides of an "and" ask for, where each is surely another wish: "tree on and lamp off"."""
@@ -383,6 +394,7 @@ class Parser:
                 value = next(
                     (before.arguments[one] for one in _SAME.get(argument, (argument,)) if before.arguments.get(one)), ""
                 )
+                value = moments.day_of(str(value)) if argument == "day" else value
             if value and act == "reminders.add" and argument == "text":
                 value = self._grammar.slots.as_task(_with_that(value, reading.text))
             if value:
@@ -575,11 +587,15 @@ class _Reading:
 
     def _when(self, outside: Sequence[MaskedPiece]) -> str:
         """Return the words that say when; what is said again later corrects what was said before."""
-        words = ""
+        words, last = "", None
         for piece in outside:
             one = moments.whole(self.text[piece.start : piece.end]) if piece.mask in _TIMES else None
-            if one and (piece.mask != "{N}" or not words or self._is_corrected_at(piece)):
+            if last and piece.mask == last.mask == "{N}" and not self.text[last.end : piece.start].strip():
+                both = moments.whole(self.text[last.start : piece.end])  # "six thirty"
+                words = both.text if both and words == f"at {self.text[last.start : last.end]}" else words
+            elif one and (piece.mask != "{N}" or not words or self._is_corrected_at(piece)):
                 words = moments.corrected(words, one) if words else one.text
+            last = piece
         return words
 
     def _is_corrected_at(self, piece: MaskedPiece) -> bool:

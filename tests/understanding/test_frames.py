@@ -258,3 +258,15 @@ def test_the_last_part_of_a_compound_names_the_only_thing_that_ends_so() -> None
     garden = Names((NamedDevice("Wintergarten", "light", "Wintergarten"), NamedDevice("Hahn Vorgarten", "valve")))
     garden = replace(garden, rooms=(NamedPlace("Wintergarten"),))
     assert Frames(grammar.tables["frames"], grammar.digits).read("Garten an", garden) == ()
+
+
+def test_a_question_for_any_of_a_kind_looks_at_all_of_them(frames: Frames) -> None:
+    look = frames.question("upstairs have some lamp which still on?", HOUSE, "Kitchen")
+    assert look and look.arguments == {"kind": "light", "floor": "First Floor", "value": "on", "quantity": "any"}
+    look = frames.question("I feel a draught. Have we a window open anywhere?", HOUSE, "Kitchen")
+    assert look and look.arguments == {"kind": "sensor", "shape": "window", "value": "open", "quantity": "any"}
+
+
+def test_a_place_in_a_clause_of_its_own_is_where_it_is_asked_about(frames: Frames) -> None:
+    look = frames.question("bedroom, how warm is it, before mother lies down?", HOUSE, "Kitchen")
+    assert look and look.arguments == {"measure": "temperature", "room": "Bedroom"}

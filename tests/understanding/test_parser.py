@@ -485,3 +485,35 @@ def test_a_question_about_a_person_that_no_place_answers_is_not_looked_up(text: 
     reader = Reader(open_grammar("en"), None, english())
     meant = reader.understand(Turn("t", text, HOUSE, 0.0), ENGLISH_NAMES)
     assert (meant.commands, meant.concern) == ((), "cannot")
+
+
+def test_a_number_says_more_than_a_word_for_little() -> None:
+    [command] = english().parse("desk lamp on, really low, ten percent or so", ENGLISH_NAMES).commands
+    assert command.arguments == {"brightness": 10, "device": "Desk Lamp"}
+
+
+def test_a_number_that_no_clock_face_has_is_what_heating_is_set_to() -> None:
+    before = Before("temperature", {"temperature": 21.0, "device": "Heating"}, ("Heating",))
+    [command] = english().parse("do the living room at nineteen as well", ENGLISH_NAMES, before=before).commands
+    assert (command.tool, command.arguments["temperature"]) == ("home.set", 19.0)
+
+
+def test_how_many_is_said_beside_what_is_meant_and_not_of_something_else() -> None:
+    fans = Names(devices=(NamedDevice("Badlüfter", "fan", "Bad"), NamedDevice("Turmventilator", "fan", "Büro")))
+    text = "Kannst du den Lüfter auf volle Pulle stellen? Hier beschlägt ja alles"
+    assert all("everything" not in one.arguments for one in german().parse(text, fans).commands)
+    [command] = german().parse("Kannst du alle Lüfter auf volle Pulle stellen?", fans).commands
+    assert command.arguments["everything"] is True
+
+
+def test_that_day_is_the_day_that_was_spoken_of_and_not_its_hour() -> None:
+    before = Before("calendar.add", {"title": "hairdresser", "start": "on Friday at ten"})
+    [command] = english().parse("And what else have I got on that day?", ENGLISH_NAMES, before=before).commands
+    assert (command.tool, command.arguments) == ("calendar.list", {"day": "on Friday"})
+
+
+def test_an_alarm_that_is_to_ring_at_another_time_instead_is_moved() -> None:
+    [command] = english().parse("Change the alarm, six thirty instead, I've packed", ENGLISH_NAMES).commands
+    assert (command.tool, command.arguments) == ("alarms.change", {"when": "at six thirty"})
+    [command] = english().parse("wake-up not at seven, change please for eight less quarter", ENGLISH_NAMES).commands
+    assert (command.tool, command.arguments) == ("alarms.change", {"when": "quarter to eight"})
