@@ -126,12 +126,17 @@ class ActModel:
         inner = states[list(read.starts)] @ heads["slot_inner"].T + heads["slot_inner_bias"]
         return ActReading(likely, inner, self)
 
-    def labels(self, inner: Floats, act: str) -> list[str]:
-        """Return the likeliest label of each word of a reading when `act` is asked for."""
+    def labels(self, inner: Floats, act: str, holding: str = "") -> list[str]:
+        """Return the likeliest label of each word of a reading when `act` is asked for; `holding` is one of them."""
         heads = self._heads
         hidden = np.maximum(inner + heads["slot_acts"][self.acts.index(act)], 0)
         scores = hidden @ heads["slot_weights"].T + heads["slot_bias"]
-        return [LABELS[at] for at in _best_path(scores, heads["slot_steps"])]
+        path = _best_path(scores, heads["slot_steps"])
+        if holding and path and (label := LABELS.index(holding)) not in path:
+            at = _best_place(scores, heads["slot_steps"], label)
+            scores[at, np.arange(len(LABELS)) != label] = -np.inf
+            path = _best_path(scores, heads["slot_steps"])
+        return [LABELS[at] for at in path]
 
 
 @dataclass(frozen=True, slots=True)
@@ -142,9 +147,19 @@ class ActReading:
     inner: Floats
     _learned: ActModel
 
-    def labels(self, act: str) -> list[str]:
-        """Return the likeliest label of each word when `act` is asked for."""
-        return self._learned.labels(self.inner, act)
+    def labels(self, act: str, holding: str = "") -> list[str]:
+        """Return the likeliest label of each word when `act` is asked for; `holding` is one of them."""
+        return self._learned.labels(self.inner, act, holding)
+
+
+def _best_place(scores: Floats, steps: Floats, label: int) -> int:
+    """Return the word that has a label in the likeliest of all paths that hold it."""
+    before, behind = [scores[0]], [np.zeros(len(steps), np.float32)]
+    for row in scores[1:]:
+        before.append((before[-1][:, None] + steps).max(axis=0) + row)
+    for row in scores[:0:-1]:
+        behind.append((steps + row + behind[-1]).max(axis=1))
+    return int(np.argmax([one[label] + rest[label] for one, rest in zip(before, reversed(behind), strict=True)]))
 
 
 def _best_path(scores: Floats, steps: Floats) -> list[int]:

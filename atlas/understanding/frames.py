@@ -44,6 +44,7 @@ MOST_CLAUSES = 8
 MOST_COMMANDS = 6
 LONGEST_TAG = 3  # words behind what is asked, as "isn't it" or "do you know"
 _NAMING = ("device", "kind", "room", "floor", "quantity", "nickname", "refers", "word")  # of words that only name
+MOTION = ("sensor", "motion", False)  # what tells whether somebody moves about
 _STATE_OF = {"on": "on", "off": "off", "open": "open", "close": "closed", "lock": "locked", "unlock": "unlocked"}
 
 
@@ -306,6 +307,9 @@ class Frames:
         if act == "query":
             where = targets[0].arguments if targets else {"room": place} if place else {}
             return (Command("home.play", accepted("home.play", {"query": query, **where})),) if query else ()
+        steps = [token.value for token in tokens if token.value in ("warmer", "cooler")]
+        if values is None and act == "kelvin" and targets and steps:
+            act, values = steps[0], {}  # "could it be a warmer sort of white"
         if values is None:
             return ()
         action = [action_of(act)] if {*values} <= {"by"} else []
@@ -336,6 +340,8 @@ class Frames:
         state, ask = _state_of(tokens), _ask_of(tokens)
         measure = _first(tokens, "measure") or ("temperature" if self._warmth.search(text) else "")
         targets, place = self._targets.of([*named, *beside], names, room)
+        if not targets and (moving := [one for one in tokens if one.value == MOTION]):
+            targets, place = self._targets.of([*named, *beside, *moving], names, room)
         if targets and targets[0].kind == "climate" and "device" not in targets[0].arguments and not state:
             measure, place = "temperature", str(targets[0].arguments.get("room", place))
             targets = targets if {"everything", "floor"} & {*targets[0].arguments} else []

@@ -62,6 +62,10 @@ _CORRECTING = re.compile(r"\b(?:no|nope|wait|sorry|rather|nein|quatsch|ach|doch)
 _THAT_I = re.compile(r"\bdass (?:ich|i|wir|mer|man) $", re.IGNORECASE)
 _ONE = re.compile(r" (?:one|ones)$", re.IGNORECASE)  # "the freezer one"
 _CLAUSE = re.compile(r"[,.;:!?]|\b(?:so|because|since|for|und|also|dann|denn|weil)\b", re.IGNORECASE)
+_HENCE = re.compile(
+    r"[,;.!] ?(?:and )?(?:so|therefore|darum|drum|deshalb)\b(?! (?:that|long|far|i|we|he|she|they|it|the|dass)\b)",
+    re.IGNORECASE,
+)
 _REASON = re.compile(r"[,.;:!?]+ ")
 _AND = re.compile(r",? (?:and|und|plus|&) |, ?", re.IGNORECASE)
 
@@ -143,6 +147,8 @@ class Parser:
         self._slots = _slots_by_act()
         words: Mapping[str, Any] = grammar.tables.get("acts", {})
         self._canonical: Mapping[str, Sequence[Sequence[str]]] = words.get("plainly", {})
+        self._worded = {act for act, row in self._slots.items() if "text!" in row.values() and _looks(act)}
+        self._worded |= {act for act, ways in self._canonical.items() if all("{text}" in plain for _, plain in ways)}
         self._unwanted = pattern(words, "unwanted")
         self._conditions = pattern(words, "conditions")
         self._wondering = pattern(words, "wondering")
@@ -194,7 +200,8 @@ class Parser:
                 best.act, best.chance, choices=choices, text=text, pieces=_labelled(pieces, read.labels(best.act))
             )
         later = next((one.chance for one in read.likely if one.act == LATER), 0.0)
-        reading = _Reading(text, pieces, read.labels(best.act), later)
+        holding = "B-T" if best.act in self._worded else ""  # what is looked up is said in some of the words
+        reading = _Reading(text, pieces, read.labels(best.act, holding), later)
         commands = tuple(self._commands(best, reading, names, room, before))
         if best.act == LATER and commands and commands[0].tool != best.act:  # for today, which is now
             best = replace(best, act=act_of(commands[0].tool, commands[0].arguments))
@@ -366,7 +373,8 @@ class Parser:
     def _is_unwanted(self, likely: LikelyAct, text: str) -> bool:
         """Whether words say that nothing is to be done now; those that may mean something else, only in doubt."""
         in_doubt = likely.chance < MOST_SURE and bool(self._unwanted.search(text))
-        return in_doubt or bool(self._conditions.search(text))
+        wish = _HENCE.split(text)[-1]  # "nobody does it unless I say so, so put it on the list" has no condition
+        return in_doubt or bool(self._conditions.search(wish))
 
     def _meant(self, named: Sequence[Token], names: Names, before: Before) -> Sequence[Token]:
         """Return the tokens that name what is meant; where none names a device, with those that were just spoken of."""

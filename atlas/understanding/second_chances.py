@@ -81,6 +81,7 @@ class SecondChances:
         parse = self._sentences.parse(text, names, room, before)
         if parse.act in SILENT and parse.chance >= SURE_OF_SILENCE:
             return unsure
+        another = parse.act not in SILENT and parse.chance >= LIKELY_IN_PART  # "send him home, he's too loud"
         for part, rest in parts_of(text):
             meant = self._read_whole(heard.saying(part))
             commands = meant.commands
@@ -91,7 +92,7 @@ class SecondChances:
             negated = self._grammar.is_negated(self._corrects.sub("", rest), names)
             doubtful = negated or bool(self._unwanted.search(text))
             likely = [(parse, LIKELY_IN_PART)]
-            if not doubtful and not only_look(commands):
+            if not doubtful and not another and not only_look(commands):
                 least = SURE_OF_SILENCE if parse.act in SILENT else LIKELY_IN_PART
                 likely.append((self._sentences.parse(part, names, room, before), least))
             agreed = any(one.chance >= least and is_about(one, commands) for one, least in likely)

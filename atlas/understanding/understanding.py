@@ -222,7 +222,7 @@ class Reader:
         if not written or plainly.commands or plainly.leans:
             return plainly
         meant = self._with_second_chance(heard.saying(written))
-        if meant.commands and only_look(meant.commands) and not self._frames.only_asks(written):
+        if meant.commands and only_look(meant.commands) and not written.rstrip().endswith("?"):
             return plainly
         return meant if meant.commands or count >= STRONG else plainly
 

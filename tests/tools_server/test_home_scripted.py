@@ -267,6 +267,12 @@ async def test_a_garage_door_that_is_open_is_closed_by_half_without_a_yes(data: 
         assert (await small.refused("home.set", device="garage door", position=80))[0] == "denied"
 
 
+async def test_a_lamp_whose_white_nobody_told_gets_warmer_from_the_middle_of_what_it_can(data: Path) -> None:
+    lamp = {"name": "Bedside lamp", "kind": "light", "can": ["on", "kelvin"], "state": {"on": True}}
+    async with house_of(data, [lamp]) as small:
+        assert await small.said("home.adjust", what="warmth", by=25) == "The Bedside lamp is now at 3125 kelvin."
+
+
 async def test_at_its_end_a_step_is_refused_in_words(small: Small) -> None:
     await small.said("home.set", device="worktop", brightness=100)
     assert await small.refused("home.adjust", what="brightness", by=10, device="worktop") == (

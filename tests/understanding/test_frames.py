@@ -270,3 +270,11 @@ def test_a_question_for_any_of_a_kind_looks_at_all_of_them(frames: Frames) -> No
 def test_a_place_in_a_clause_of_its_own_is_where_it_is_asked_about(frames: Frames) -> None:
     look = frames.question("bedroom, how warm is it, before mother lies down?", HOUSE, "Kitchen")
     assert look and look.arguments == {"measure": "temperature", "room": "Bedroom"}
+
+
+def test_whether_somebody_moves_is_seen_by_the_sensor_of_the_room() -> None:
+    house = replace(HOUSE, devices=(*HOUSE.devices, NamedDevice("Hall Motion", "sensor", "Hall", "motion")))
+    frames = Frames(open_grammar("en").tables["frames"], open_grammar("en").digits)
+    hall = Lexicon(open_grammar("en").tables["frames"]).known_tokens("hall", house)
+    [look] = frames.look_at("in the hall somebody is moving? I heard steps", hall, house, "Kitchen")
+    assert look.arguments["device"] == "Hall Motion"

@@ -517,3 +517,36 @@ def test_an_alarm_that_is_to_ring_at_another_time_instead_is_moved() -> None:
     assert (command.tool, command.arguments) == ("alarms.change", {"when": "at six thirty"})
     [command] = english().parse("wake-up not at seven, change please for eight less quarter", ENGLISH_NAMES).commands
     assert (command.tool, command.arguments) == ("alarms.change", {"when": "quarter to eight"})
+
+
+@pytest.mark.parametrize(
+    ("text", "tool", "arguments"),
+    [
+        ("somewhere in notes I was writing about insurance, you search", "notes.search", {"words": "insurance"}),
+        ("word necessary, how it is written, letter after letter please", "world.spell", {"word": "necessary"}),
+    ],
+)
+def test_what_is_surely_looked_up_is_looked_up_by_the_likeliest_of_its_words(
+    text: str, tool: str, arguments: dict[str, object]
+) -> None:
+    [command] = english().parse(text, ENGLISH_NAMES).commands
+    assert (command.tool, command.arguments) == (tool, arguments)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "desk lamp on, please, if it is possible",
+        "I would be very thankful to you if the desk lamp could go on",
+        "nobody in this house sees anything unless I say so, so put the desk lamp on",
+    ],
+)
+def test_a_polite_if_or_one_in_the_reason_is_no_condition(text: str) -> None:
+    [command] = english().parse(text, ENGLISH_NAMES).commands
+    assert command.arguments == {"on": True, "device": "Desk Lamp"}
+    assert not english().parse("put the desk lamp on if it gets dark, so we can see", ENGLISH_NAMES).commands
+
+
+@pytest.mark.parametrize("text", ["mind the desk lamp when you go past", "be careful with the desk lamp"])
+def test_who_is_told_to_mind_a_thing_wants_nothing_of_it(text: str) -> None:
+    assert not english().parse(text, ENGLISH_NAMES).is_sure()

@@ -224,6 +224,8 @@ def _value(device: Device, name: str) -> float | None:
     if name in ("brightness", "speed") and device.state.get("on") is False:
         return 0
     value = device.state.get(name)
+    if name == "kelvin" and value is None:  # in a colour, or not told yet: from the middle of what it can
+        return sum(device.limits.get(name, WARMTH)) / 2
     if name == "position" and value is None and isinstance(device.state.get("open"), bool):
         return 100 if device.state["open"] else 0
     return value if isinstance(value, (int, float)) else None
