@@ -12,7 +12,7 @@ import secrets
 from collections import Counter, deque
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Literal
 
 import anyio
@@ -60,14 +60,6 @@ class LiveRequest:
     outcome: str = "crashed"  # set by the gate once it is known
 
 
-@dataclass(slots=True)
-class Agents:
-    """What one agent has at work."""
-
-    running: int = 0
-    waiting: deque[anyio.Event] = field(default_factory=deque)  # first come, first served
-
-
 class LiveRequests:
     """Every call that has arrived and is not yet answered."""
 
@@ -75,7 +67,7 @@ class LiveRequests:
         self._running = running
         self._waiting = waiting
         self._live: dict[str, LiveRequest] = {}
-        self._agents: dict[str, Agents] = {}
+        self._places: dict[str, anyio.Semaphore] = {}  # by agent
         self._quiet = anyio.Event()
         self._cutting = False
         self.stopping = False
@@ -97,8 +89,8 @@ class LiveRequests:
         """
         if self.stopping:
             raise GivenUp("failed", _(STOPPING))
-        at_work = self._agents.setdefault(agent, Agents())
-        if at_work.running >= self._running and len(at_work.waiting) >= self._waiting:
+        places = self._places.setdefault(agent, anyio.Semaphore(self._running, fast_acquire=True))
+        if not places.value and places.statistics().tasks_waiting >= self._waiting:
             self.outcomes["busy"] += 1
             raise GivenUp("failed", _(BUSY), Code.BUSY)
         began = anyio.current_time()
@@ -106,37 +98,13 @@ class LiveRequests:
             request = LiveRequest(secrets.token_hex(8), agent, tool, began, scope)
             self._live[request.id] = request
             try:
-                await self._place(at_work)
-                try:
+                async with places:  # first come, first served
                     request.running = True
                     yield request
-                finally:
-                    self._leave(at_work)
             finally:
                 self._end(request)
         if scope.cancelled_caught:
             raise GivenUp("failed", _(CUT_OFF)) if self._cutting else GivenUp("timeout", _(EXPIRED))
-
-    async def _place(self, at_work: Agents) -> None:
-        if at_work.running < self._running:
-            at_work.running += 1
-            return
-        turn = anyio.Event()
-        at_work.waiting.append(turn)
-        try:
-            await turn.wait()  # whoever leaves hands its place over, so it is never counted free in between
-        except BaseException:
-            if turn.is_set():
-                self._leave(at_work)
-            else:
-                at_work.waiting.remove(turn)
-            raise
-
-    def _leave(self, at_work: Agents) -> None:
-        if at_work.waiting:
-            at_work.waiting.popleft().set()
-        else:
-            at_work.running -= 1
 
     def _end(self, request: LiveRequest) -> None:
         now = anyio.current_time()
