@@ -36,7 +36,6 @@ What is durable when:
 
 from __future__ import annotations
 
-import errno
 import hashlib
 import hmac
 import json
@@ -48,13 +47,14 @@ from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import replace
 from datetime import datetime, tzinfo
 from difflib import get_close_matches
-from typing import Any, Protocol
+from typing import Any
 
 import anyio
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
 
 from tools_server.gate.call_request import ACTOR_CHARACTERS, CallRequest, CallResult, actor_of
 from tools_server.gate.confirmations import ConfirmationReply, Confirmations, question, whole_question
+from tools_server.gate.ledger import Ledger
 from tools_server.gate.live_requests import GivenUp, LiveRequest, LiveRequests
 from tools_server.gate.provenance import Strangers
 from tools_server.gate.record import REFUSALS_TOLD, STRANGERS_TOLD, UNWRITABLE, AuditEntry, AuditRecord, Flood
@@ -68,11 +68,12 @@ from tools_server.values.codes import Code
 from tools_server.values.language import answering, current, languages, noted, speaking, supported
 from tools_server.values.language import text as _
 from tools_server.values.paths import PathDenied, Root
-from tools_server.values.policy import Action, AgentAccount, CallActor, Decision, Policy, decide, standing, visible
+from tools_server.values.policy import AgentAccount, CallActor, Decision, Policy, decide, standing, visible
 from tools_server.values.uptime import Uptime, since_boot
 from tools_server.values.wire_names import inner_call, inner_name, wire_name
 from tools_server.writing.private_papers import PEOPLE, own_file
 from wall.chain import Chain
+from wall.disk import disk_state
 from wall.roles import ROLES
 
 HOW = noted(
@@ -82,24 +83,6 @@ HOW = noted(
 NO_WAY = noted("Nobody can say yes to that: I have no key to know a person's yes by.")
 _WAYS_OUT = ("escape", "linked")  # of the reasons why a path was refused
 _PATH_ERRORS: Mapping[str, Error] = {"missing": "not_found", "changed": "failed", "exists": "failed"}
-
-
-class Meter(Protocol):
-    """Counts what runs, and says when enough is enough."""
-
-    process: str  # written into every row, so that it knows its own
-
-    def usage(self, agent: str) -> Mapping[str, Any]:
-        """Return what an agent has spent today."""
-        ...
-
-    def refusal(self, agent: AgentAccount, actor: CallActor, action: Action) -> Decision | None:
-        """Return why a call may not run now; None when it may."""
-        ...
-
-    def spent(self, agent: AgentAccount, actor: CallActor, action: Action) -> int:
-        """Count a call that is about to run; return its cost, for its row."""
-        ...
 
 
 class Gate:
@@ -119,7 +102,7 @@ class Gate:
         uptime: Callable[[], Uptime] = since_boot,
         zone: tzinfo | None = None,
         house_key: Ed25519PublicKey | None = None,
-        meter: Meter | None = None,
+        meter: Ledger | None = None,
         spoken_languages: Sequence[str] = languages(),  # the usual one first, for a caller who names none
     ) -> None:
         self._toolbox = toolbox
@@ -505,11 +488,7 @@ def _entry(wish: CallRequest) -> AuditEntry:
 
 
 def _disk_refusal(broken: OSError | sqlite3.Error) -> str:
-    if isinstance(broken, OSError):
-        is_full = broken.errno in (errno.ENOSPC, errno.EDQUOT)
-    else:
-        is_full = getattr(broken, "sqlite_errorcode", 0) & 0xFF == sqlite3.SQLITE_FULL
-    if is_full:
+    if disk_state(broken) == "full":
         return _("The disk is full, so I can't do that. Make room on it first.")
     why = (broken.strerror if isinstance(broken, OSError) else None) or _("the file cannot be written")
     return _("The disk did not take it: {why}.").format(why=why)

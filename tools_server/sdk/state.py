@@ -7,7 +7,7 @@ import secrets
 import sqlite3
 import time
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, field
 from pathlib import Path
 from types import MappingProxyType
@@ -158,35 +158,21 @@ class ToolsDatabase:
         Past `KEPT_RECEIPTS` the oldest makes room: what it tells of can be taken back no longer. Those that are
         `tainted` stay, for as long as the words may that they brought in; each had a person's yes, so they are few.
         """
-        if not self._db.in_transaction:
-            with self.transaction():
-                return self.add_receipt(
-                    changed,
-                    tool=tool,
-                    agent=agent,
-                    actor=actor,
-                    turn=turn,
-                    at=at,
-                    before=before,
-                    after=after,
-                    arguments=arguments,
-                    undoes=undoes,
-                    tainted=tainted,
-                )
         receipt = ChangeReceipt(
             f"receipt_{secrets.token_hex(8)}", changed, tool, not (before is None and after is None)
         )
-        self.run(
-            "INSERT INTO receipts"
-            " (id, at, tool, agent, actor, turn, changed, before, after, arguments, undoes, tainted)"
-            " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
-            *(receipt.id, at, tool, agent, json.dumps(dict(actor)), turn, changed),
-            *(json.dumps(before), json.dumps(after), json.dumps(dict(arguments)), undoes, tainted),
-        )
         oldest = "rowid <= (SELECT max(rowid) FROM receipts) - ?"
-        self.run(f"DELETE FROM receipts WHERE {oldest} AND NOT tainted", KEPT_RECEIPTS)  # noqa: S608  # no value in it
-        if undoes:
-            self.run("UPDATE receipts SET undone_by = ? WHERE id = ?", receipt.id, undoes)
+        with nullcontext() if self._db.in_transaction else self.transaction():
+            self.run(
+                "INSERT INTO receipts"
+                " (id, at, tool, agent, actor, turn, changed, before, after, arguments, undoes, tainted)"
+                " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+                *(receipt.id, at, tool, agent, json.dumps(dict(actor)), turn, changed),
+                *(json.dumps(before), json.dumps(after), json.dumps(dict(arguments)), undoes, tainted),
+            )
+            self.run(f"DELETE FROM receipts WHERE {oldest} AND NOT tainted", KEPT_RECEIPTS)  # noqa: S608  # no value
+            if undoes:
+                self.run("UPDATE receipts SET undone_by = ? WHERE id = ?", receipt.id, undoes)
         return receipt
 
     def receipts(self, most: int) -> Iterator[StoredReceipt]:

@@ -22,6 +22,8 @@ from functools import reduce
 from pathlib import Path
 from typing import Any, TypeAlias
 
+from pydantic import TypeAdapter
+
 from tools_server.values.codes import Code
 from tools_server.values.policy import (
     DAYS,
@@ -335,27 +337,11 @@ def _union(z3: Any, ranges: Iterable[tuple[str, str]]) -> Any:
     return reduce(z3.Union, (z3.Range(first, last) for first, last in ranges))
 
 
-def _question(given: Any) -> SoundnessQuestion:
-    policy = given["policy"]
-    rules = [
-        Rule(**{**_tuples(row), "hours": tuple(Hours(**hours) for hours in row["hours"])}) for row in policy["rules"]
-    ]
-    return SoundnessQuestion(
-        Policy(tuple(rules)),
-        tuple(AgentAccount(**_tuples(row)) for row in given["agents"]),
-        tuple(Action(**_tuples(row)) for row in given["actions"]),
-        given["takes"],
-    )
-
-
-def _tuples(row: dict[str, Any]) -> dict[str, Any]:
-    return {key: tuple(value) if isinstance(value, list) else value for key, value in row.items()}
-
-
 def main() -> None:
     """Read a question as JSON from stdin; write the first problem, or nothing."""
     try:
-        first = next(iter(problems(_question(json.load(sys.stdin)))), "")
+        question = TypeAdapter(SoundnessQuestion).validate_json(sys.stdin.read())
+        first = next(iter(problems(question)), "")
     except RulesWrong as unproven:
         first = str(unproven)
     sys.stdout.write(first)
