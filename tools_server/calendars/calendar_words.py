@@ -12,11 +12,11 @@ from tools_server.sdk.toolkit import Call, ToolFailed
 from tools_server.sdk.wording import spoken
 from tools_server.times import moving, spans
 from tools_server.times.spans import DaySpan
-from tools_server.times.spoken_time import clock_words, day_words
+from tools_server.times.spoken_time import day_words
 from tools_server.times.when import NotUnderstood, understand, understand_day
 from tools_server.times.when_grammar import read_words
 from tools_server.times.when_words import regular
-from tools_server.values.language import noted
+from tools_server.values.language import clock, noted
 from tools_server.values.language import text as _
 
 HOUR = timedelta(hours=1)  # how long an event is when nobody says
@@ -245,9 +245,9 @@ def when(start: datetime, end: datetime, all_day: bool, now: datetime, *, with_d
             return day + (until or _(", all day"))
         return _("all day{until}").format(until=until)
     return (
-        _("{day} at {clock_words}").format(day=day, clock_words=clock_words(start))
+        _("{day} at {clock_words}").format(day=day, clock_words=clock(start))
         if with_day
-        else _("at {clock_words}").format(clock_words=clock_words(start))
+        else _("at {clock_words}").format(clock_words=clock(start))
     )
 
 
@@ -255,7 +255,7 @@ def named_part(named: DaySpan, day: date, today: date) -> str:
     """Return "tomorrow afternoon", "this evening", or "tomorrow at 3 PM"; only the day when no part of it is meant."""
     words = day_words(day, today)
     if named.clock:
-        return _("{day} at {time}").format(day=words, time=clock_words(named.clock))
+        return _("{day} at {time}").format(day=words, time=clock(named.clock))
     if not named.part:
         return words
     if named.part == "night" and day == today:

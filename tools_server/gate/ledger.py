@@ -6,6 +6,7 @@ what other processes spend is counted, too.
 
 from __future__ import annotations
 
+import math
 import secrets
 from collections import deque
 from collections.abc import Callable, Mapping
@@ -15,6 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from tools_server.gate.record_tail import Newest
+from tools_server.values.language import counted
 from tools_server.values.language import text as _
 from tools_server.values.policy import Action, AgentAccount, CallActor, Decision, Policy, RateLimit, fits_any
 from wall.chain import Row
@@ -229,9 +231,6 @@ def _concerns(limit: RateLimit, call: Spending) -> bool:
 
 
 def _length(seconds: float) -> str:
-    for unit, size in (("hour", 3600), ("minute", 60)):
-        if seconds >= size:
-            count = -(-seconds // size)
-            return f"{count:g} {unit}" if count == 1 else f"{count:g} {unit}s"
-    count = max(1, -(-seconds // 1))
-    return _("{count:g} second").format(count=count) if count == 1 else _("{count:g} seconds").format(count=count)
+    """Return how long to wait, in one unit, rounded up: "2 minutes"."""
+    size, unit = next((pair for pair in ((3600, "hour"), (60, "minute")) if seconds >= pair[0]), (1, "second"))
+    return counted(max(1, math.ceil(seconds / size)), unit)

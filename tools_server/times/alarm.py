@@ -7,8 +7,8 @@ from datetime import date, datetime, time, timedelta, tzinfo
 from typing import Any
 
 from tools_server.times.recurrence import Recurrence, local, moment, read
-from tools_server.times.spoken_time import ago_words, clock_words, day_words, moment_words, rule_words
-from tools_server.values.language import current, series, speaking
+from tools_server.times.spoken_time import ago_words, day_words, moment_words, rule_words
+from tools_server.values.language import clock, current, series, speaking
 from tools_server.values.language import text as _
 
 DAY = 86_400.0
@@ -112,7 +112,7 @@ def switched_on(alarm: Alarm, now: float, zone: tzinfo | None) -> Alarm | None:
 
 def label(alarm: Alarm, zone: tzinfo | None) -> str:
     """Return "gym alarm" or "7 AM alarm"."""
-    return _("{name} alarm").format(name=alarm.name or clock_words(local(alarm.at, zone)))
+    return _("{name} alarm").format(name=alarm.name or clock(local(alarm.at, zone)))
 
 
 def when_words(alarm: Alarm, now: float, zone: tzinfo | None) -> str:
@@ -135,7 +135,7 @@ def listed(alarm: Alarm, now: float, zone: tzinfo | None) -> str:
     elif alarm.ringing_since is not None:
         text += _(", which is ringing")
     elif alarm.due_at is not None and alarm.due_at > alarm.at:
-        text += _(", snoozed until {clock_words}").format(clock_words=clock_words(local(alarm.due_at, zone)))
+        text += _(", snoozed until {clock_words}").format(clock_words=clock(local(alarm.due_at, zone)))
     recurrence = alarm.recurrence
     usual = recurrence.next(now, zone) if recurrence else None
     if usual is not None and not alarm.off and alarm.at > usual:
@@ -156,7 +156,7 @@ def _saying(alarm: Alarm, now: float, zone: tzinfo | None) -> dict[str, Any]:
     assert alarm.due_at is not None
     at, wall, missed = local(alarm.at, zone), local(now, zone), alarm.missed(now)
     name = _("{name} alarm").format(name=alarm.name) if alarm.name else _("alarm")
-    rings = _("It's {clock_words}. This is your {name}.").format(clock_words=clock_words(wall), name=name)
+    rings = _("It's {clock_words}. This is your {name}.").format(clock_words=clock(wall), name=name)
     return {
         "id": alarm.id,
         "text": _("Your {name} for {ago_words} did not ring.").format(name=name, ago_words=ago_words(at, wall))

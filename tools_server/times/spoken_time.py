@@ -32,11 +32,6 @@ _EVERY = {
 }
 
 
-def clock_words(at: time | datetime) -> str:
-    """Return "7 AM", "7:30 AM" or "noon"."""
-    return clock(at)
-
-
 def day_words(day: date, today: date) -> str:
     """Return "today", "tomorrow", "Friday" or "Tuesday, December 1", and what is past as "yesterday"."""
     away = (day - today).days

@@ -42,8 +42,7 @@ from tools_server.sdk.state import StoredReceipt
 from tools_server.sdk.toolkit import Call, Result, ToolFailed, tool
 from tools_server.sdk.wording import capital, chosen, one_line, plain, spoken, told_problems
 from tools_server.times.spans import DaySpan
-from tools_server.times.spoken_time import clock_words
-from tools_server.values.language import plural, series
+from tools_server.values.language import clock, plural, series
 from tools_server.values.language import text as _
 from tools_server.values.shapes import PROBLEM
 
@@ -435,9 +434,7 @@ def _free_words(
         all_day = _("You are free all day {day}.") if not (named.part or named.clock) else _("You are free {day}.")
         return all_day.format(day=name)
     if gaps and not named.clock:
-        parts = [
-            _("from {start} to {end}").format(start=clock_words(start), end=clock_words(stop)) for start, stop in gaps
-        ]
+        parts = [_("from {start} to {end}").format(start=clock(start), end=clock(stop)) for start, stop in gaps]
         return _("You are free {day} {times}.").format(day=name, times=series(parts, "and"))
     there = [event_text(event, call.local(), with_day=False) for event in busy if event.end > window[0]]
     if not there or not (named.part or named.clock):

@@ -20,11 +20,11 @@ from tools_server.sdk.wording import NAMED, one_line
 from tools_server.times.public_holidays import country_code, days_off, nearest
 from tools_server.times.recurrence import local
 from tools_server.times.recurrence import moment as to_seconds
-from tools_server.times.spoken_time import day_words, moment_words
+from tools_server.times.spoken_time import moment_words, on_day
 from tools_server.times.time_phrase import ClockTime
 from tools_server.times.when import NotUnderstood, understand, understand_day
 from tools_server.times.when_grammar import read_words
-from tools_server.values.language import calendar_day, counted, exact_clock, noted, series, weekday
+from tools_server.values.language import calendar_day, counted, exact_clock, noted, parts_of, series, weekday
 from tools_server.values.language import text as _
 from tools_server.world.cities import places_table
 
@@ -172,7 +172,7 @@ async def holidays(
         )
         return Result(text, {"country": code, "holidays": [{"date": day.isoformat(), "name": known}] if known else []})
     coming = list(results.items())[:NAMED]
-    messages = [f"{name}, {_when_off(day, today)}" for day, name in coming]
+    messages = [f"{name}, {on_day(day, today)}" for day, name in coming]
     data = {"country": code, "holidays": [{"date": day.isoformat(), "name": name} for day, name in results.items()]}
     return Result(
         _("The next holidays: {join}.").format(join="; ".join(messages))
@@ -246,26 +246,14 @@ def _offset(moment: datetime) -> timedelta:
     return moment.utcoffset() or timedelta()
 
 
-_UNITS = ((604_800, "week"), (86_400, "day"), (3600, "hour"), (60, "minute"), (1, "second"))
-
-
 def _lasting(seconds: int, *, weeks: bool = False) -> str:
     """Return "3 hours and 35 minutes": the two largest units of it."""
-    parts = []
-    for size, unit in _UNITS if weeks else _UNITS[1:]:
-        number, seconds = divmod(seconds, size)
-        if number:
-            parts.append(counted(number, unit))
-    return series(parts[:2], "and") if parts else _("no time at all")
+    parts = parts_of(seconds, weeks=weeks)[:2] if seconds else []
+    return series([counted(count, unit) for count, unit in parts]) if parts else _("no time at all")
 
 
 def _long(day: Date) -> str:
     return calendar_day(day, year=True)
-
-
-def _when_off(day: Date, today: Date) -> str:
-    words = day_words(day, today)
-    return words if (day - today).days in (0, 1) else _("on {day}").format(day=words)
 
 
 # ── places ─────────────────────────────────────────────────────────────────────────────────────────

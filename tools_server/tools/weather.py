@@ -21,7 +21,7 @@ from tools_server.reach.outside import Unreachable
 from tools_server.sdk.toolkit import Call, Result, ToolFailed, tool
 from tools_server.times.recurrence import local
 from tools_server.times.spans import span
-from tools_server.values.language import ago, calendar_day, noted, plural, weekday
+from tools_server.values.language import ago, calendar_day, noted, parts_of, plural, weekday
 from tools_server.values.language import text as _
 from tools_server.world import cities as places
 from tools_server.world.cities import Location
@@ -343,10 +343,8 @@ def _told(call: Call, known: Known, text: str, data: Mapping[str, object]) -> Re
 
 
 def _ago(seconds: float) -> str:
-    for length, name in ((86_400, "day"), (3_600, "hour"), (60, "minute")):
-        if (number := int(seconds // length)) >= 1:
-            return ago(number, name)
-    return _("a moment ago")
+    count, unit = parts_of(int(seconds))[0]
+    return ago(count, unit) if unit != "second" else _("a moment ago")
 
 
 def _degrees(number: int) -> str:

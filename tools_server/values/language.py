@@ -172,13 +172,13 @@ def exact_clock(at: time | datetime) -> str:
     return form.format(hour12=at.hour % 12 or 12, hour=at.hour, minute=at.minute, half=half)
 
 
-_UNITS = ((86_400, "day"), (3600, "hour"), (60, "minute"), (1, "second"))
+_UNITS = ((604_800, "week"), (86_400, "day"), (3600, "hour"), (60, "minute"), (1, "second"))
 
 
-def parts_of(seconds: float) -> list[tuple[int, str]]:
-    """Return a length of time in days, hours, minutes and seconds, whichever are not none: [(1, "hour"), …]."""
+def parts_of(seconds: float, *, weeks: bool = False) -> list[tuple[int, str]]:
+    """Return a length of time in days, hours, minutes and seconds, those that are not none: [(1, "hour"), …]."""
     whole, parts = max(0, round(seconds)), []
-    for size, unit in _UNITS:
+    for size, unit in _UNITS if weeks else _UNITS[1:]:
         count, whole = divmod(whole, size)
         if count:
             parts.append((count, unit))
