@@ -427,6 +427,7 @@ async def test_this_year_and_the_next_are_spans_of_days(world: Any) -> None:
         ("on Monday at 7", "at 9 pm", (19, 21)),
         ("on Monday at 6", "7", (18, 19)),
         ("on Monday at 9", "at 5 pm", (9, 17)),
+        ("on Monday at 6", "at a quarter past seven", (18, 19)),
     ],
 )
 async def test_a_half_of_the_day_that_is_said_once_is_that_of_both(

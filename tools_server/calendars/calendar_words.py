@@ -15,7 +15,7 @@ from tools_server.times.spans import DaySpan
 from tools_server.times.spoken_time import day_words
 from tools_server.times.when import NotUnderstood, understand, understand_day
 from tools_server.times.when_grammar import read_words
-from tools_server.times.when_words import regular
+from tools_server.times.when_moment import REMINDING, Meaning
 from tools_server.values.language import clock, noted
 from tools_server.values.language import text as _
 
@@ -23,9 +23,7 @@ HOUR = timedelta(hours=1)  # how long an event is when nobody says
 DAY = timedelta(days=1)
 LAST_YEAR = 9_000  # dates end with the year 9999, and every day needs one after it
 LONGEST = timedelta(days=370)  # that is looked at in one answer
-MORNING = 7  # of a bare hour, the first one that is not after noon
 _ISO = re.compile(r"\d{4}-\d{2}-\d{2}")
-_CLOCK = re.compile(r"(?:at |to )*(\d{1,2})(?:[:.]([0-5]\d))?\s*(a\.?m\.?|p\.?m\.?|o'?clock)?", re.IGNORECASE)
 _NUMBERS = {"": 1, "other": 2, "second": 2, "third": 3, "fourth": 4, "two": 2, "three": 3, "four": 4, "six": 6}
 _EVERY = re.compile(rf"every (?:({'|'.join(filter(None, _NUMBERS))}|[1-9]\d?) )?(day|week|month|year)s?")
 PART_NAMES = {
@@ -36,7 +34,6 @@ PART_NAMES = {
     "night": noted("night"),
 }
 _HALF = re.compile(r"\d{4}-\d\d|[ap]\.?m\b|morning|afternoon|evening|noon|night|\d:\d\d", re.IGNORECASE)  # of the day
-_NAMED = {"noon": time(12), "midday": time(12), "midnight": time(0)}
 
 
 def stretch(call: Call, day: str, to: str) -> tuple[datetime, datetime]:
@@ -166,8 +163,8 @@ def _moment(call: Call, text: str, on: datetime | None) -> tuple[datetime, bool,
     if _ISO.match(plain):
         with _readable(plain):
             return on_clocks(datetime.fromisoformat(plain.replace(" ", "T", 1)), call.zone), False, ""
-    if on is not None and (clock := _clock(plain)):
-        return on_clocks(datetime.combine(on.date(), clock), call.zone), False, ""
+    if on is not None and (hour := _time(call, plain)) is not None:
+        return on_clocks(datetime.combine(on.date(), hour), call.zone), False, ""
     try:
         day, timed = understand_day(plain, call.now(), call.zone)
         if not timed:
@@ -189,19 +186,15 @@ def _says_a_time(text: str, call: Call) -> bool:
     return bool(phrase.clocks or phrase.part or phrase.length)
 
 
-def _clock(text: str) -> time | None:
-    """Return a bare time of day: "5 PM", "17:30", "noon"; "at 5" is after noon."""
-    if text.casefold().removeprefix("at ") in _NAMED:
-        return _NAMED[text.casefold().removeprefix("at ")]
-    match = _CLOCK.fullmatch(text.strip()) or _CLOCK.fullmatch(regular(text))
-    if match is None:
+def _time(call: Call, words: str) -> time | None:
+    """Return a bare time of day: "5 PM", "17:30", "noon"; "at 5" is after noon. None for other words."""
+    try:
+        phrase = read_words(words.casefold().removeprefix("to "), call.local().date())
+        if len(phrase.clocks) != 1 or phrase.day or phrase.length or phrase.recurs:
+            return None
+        return time(Meaning(phrase, call.now(), call.zone, REMINDING).hour() % 24, phrase.clocks[0].minute)
+    except NotUnderstood:
         return None
-    hour, minute, half = int(match[1]), int(match[2] or 0), (match[3] or "").casefold().replace(".", "")
-    if half in ("am", "pm"):
-        hour = hour % 12 + (12 if half == "pm" else 0)
-    elif hour < MORNING and not (match[2] and len(match[1]) == 2):
-        hour += 12
-    return time(hour, minute) if hour < 24 else None
 
 
 def repeats(call: Call, words: str) -> str:
