@@ -237,7 +237,10 @@ def test_a_linked_folder_is_not_entered(root: Root, outside: Path) -> None:
     with pytest.raises(PathDenied):
         root.create("door/new.md", b"x")
     with pytest.raises(PathDenied):
-        root.names("door")
+        root.entries("door")
+    with pytest.raises(PathDenied):
+        list(root.walk("door", 1))
+    assert "door/secret.md" not in [file for file, _entry in root.walk("", 1)]
     with pytest.raises(PathDenied):
         root.remove("door/secret.md")
 
@@ -346,8 +349,10 @@ def test_permissions_chosen_by_people_are_kept(root: Root, mode: int) -> None:
 
 def test_listing_shows_names_but_no_hidden_ones(root: Root) -> None:
     (root.folder / "sub/.hidden").write_text("x")
-    assert root.names("sub") == ["ok.md"]
-    assert root.names("nowhere") == []
+    assert [entry.name for entry in root.entries("sub")] == ["ok.md"]
+    assert [file for file, _entry in root.walk("", 1)] == ["sub/ok.md"]
+    assert list(root.walk("", 0)) == []
+    assert list(root.walk("nowhere", 1)) == []
 
 
 def test_what_a_crash_left_behind_is_swept_away_and_nothing_else(root: Root, outside: Path) -> None:

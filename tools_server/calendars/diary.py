@@ -25,7 +25,7 @@ from tools_server.sdk.toolkit import Call, Result, ToolFailed
 from tools_server.times.spoken_time import ago_words
 from tools_server.values.language import text as _
 from tools_server.values.paths import PathDenied, Stamp
-from tools_server.writing.papers import Unreadable, file_state, files, problem, put_back, slug
+from tools_server.writing.papers import Unreadable, create, file_state, problem, put_back, slug
 
 FOLDER = "calendar"
 FILE_BYTES = 8 * 1024 * 1024  # an export of many years; only smaller ones are written (see paths.FILE_BYTES)
@@ -113,7 +113,7 @@ async def opened(call: Call, servers: Sequence[CalendarAccount]) -> Diary:
     async with anyio.create_task_group() as tasks:
         for server in servers:
             tasks.start_soon(_synced, call, server, diary)
-    for file in itertools.islice(files(call.home, FOLDER, 2), MOST_NAMES):
+    for file, _entry in itertools.islice(call.home.walk(FOLDER, 2), MOST_NAMES):
         if file.endswith(".ics"):
             try:
                 diary.sheets.append(_sheet(call, file))
@@ -203,7 +203,8 @@ async def _asked(call: Call, server: CalendarAccount, what: Any) -> Any:
 async def add(call: Call, server: CalendarAccount | None, text: str, title: str, day: datetime) -> dict[str, str]:
     """Write a new event, and return what a receipt keeps of it. Raises `ToolFailed`."""
     if server is None:
-        return file_state(call.agent.roots[0], _new_file(call, text, f"{day:%Y-%m-%d}-{slug(title, 'event')}"), text)
+        file = create(call.home, FOLDER, f"{day:%Y-%m-%d}-{slug(title, 'event')}", text, ".ics")
+        return file_state(call.agent.roots[0], file, text)
     rows = call.state.rows("SELECT calendar FROM calendar_synced WHERE server = ?", server.key)
     item = await _written(
         call, server, lambda dav: dav.create(rows[0]["calendar"] if rows else dav.calendars()[0], text)
@@ -249,19 +250,6 @@ async def undo(call: Call, servers: Sequence[CalendarAccount], receipt: StoredRe
         now = await _written(call, server, lambda dav: dav.remove(_item(after)), gone=after["href"])
     text = call.taken_back(receipt)
     return Result(text, {}, call.receipt(text, before=after, after=_kept(server, now) if now else None))
-
-
-def _new_file(call: Call, text: str, stem: str) -> str:
-    for number in itertools.count(1):
-        file = f"{FOLDER}/{stem}{f'-{number}' if number > 1 else ''}.ics"
-        try:
-            call.home.create(file, text.encode())
-        except PathDenied as denied:
-            if denied.reason != "exists":
-                raise
-        else:
-            return file
-    raise AssertionError("numbers do not run out")
 
 
 async def _written(call: Call, server: CalendarAccount, what: Any, gone: str = "") -> Any:

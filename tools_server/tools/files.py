@@ -25,7 +25,7 @@ from tools_server.values.language import plural, series
 from tools_server.values.language import text as _
 from tools_server.values.paths import FILE_BYTES, FolderEntry, PathDenied
 from tools_server.writing import contents
-from tools_server.writing.contents import SNIFFED_BYTES, FolderPlace, amount, decoded, no_text, walk
+from tools_server.writing.contents import SEARCH_DEPTH, SNIFFED_BYTES, FolderPlace, amount, decoded, no_text
 from tools_server.writing.papers import Unreadable, body_of, edited, file_state, put_back, root_of
 
 PAGE_BYTES = 16_384  # of text in one answer: some 4,000 tokens
@@ -357,7 +357,8 @@ def _nearest(call: Call, place: FolderPlace) -> Iterator[None]:
     except PathDenied as denied:
         if denied.reason != "missing":
             raise
-        files = list(itertools.islice(walk(place.root, ""), NEAR_FILES))
+        every = itertools.islice(place.root.walk("", SEARCH_DEPTH), NEAR_FILES)
+        files = [file for file, entry in every if entry.kind == "file"]
         by_name = {file.rsplit("/", 1)[-1].casefold(): file for file in files}
         name = place.path.rsplit("/", 1)[-1].casefold()
         near = get_close_matches(place.path, files, n=1) or [

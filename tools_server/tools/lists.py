@@ -21,7 +21,7 @@ from tools_server.values.language import in_context, noun, plural, series
 from tools_server.values.language import text as _
 from tools_server.values.paths import PathDenied, Stamp
 from tools_server.values.shapes import PROBLEM
-from tools_server.writing.papers import Unreadable, file_state, files, problem, put_back, read_text
+from tools_server.writing.papers import Unreadable, file_state, problem, put_back, read_text
 
 FOLDER = "lists"
 SHOPPING = "shopping"  # is there even before its file is
@@ -316,7 +316,7 @@ def _list_name(wanted: str) -> str:
 
 
 def _files(call: Call) -> Iterator[tuple[str, str]]:
-    for file in files(call.home, FOLDER, 0):
+    for file, _entry in call.home.walk(FOLDER, 0):
         title = file.removeprefix(f"{FOLDER}/").removesuffix(".md").replace("-", " ")
         if file.endswith(".md") and _WORD.search(title):  # nobody can ask for a list whose name has no word
             yield file, _list_name(title)

@@ -8,7 +8,7 @@ finds the household's and their own.
 from __future__ import annotations
 
 import itertools
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import asdict, dataclass, field
 from typing import Annotated, cast
@@ -28,8 +28,6 @@ MOST_FILES = 2_000  # of one folder
 DEPTH = 5  # of folders in folders
 ENDINGS = (".md", ".txt")
 OUR_FOLDERS = ("notes", "tasks", "lists", "facts")
-
-Stamp = tuple[int, float]
 
 
 @dataclass
@@ -100,7 +98,8 @@ def _ours(call: Call, root: Root, document: str) -> bool:
 
 
 def _look(root: Root, index: Index, query: str, most: int) -> list[Likeness]:
-    stamps = dict(itertools.islice(_stamps(root, "", DEPTH), MOST_FILES))
+    files = ((file, entry) for file, entry in root.walk("", DEPTH) if entry.kind == "file" and file.endswith(ENDINGS))
+    stamps = {file: (entry.size, entry.modified) for file, entry in itertools.islice(files, MOST_FILES)}
     for name in index.outdated(stamps):
         try:
             content, _rest = root.read(name)
@@ -119,19 +118,6 @@ def _written(text: str) -> str:
         return text
     messages = [scalar(values.get(key)) for key in ("title", "assignee", "due")]
     return "\n".join([*filter(None, messages), body_of(text)]) if values else text
-
-
-def _stamps(root: Root, folder: str, depth: int) -> Iterator[tuple[str, Stamp]]:
-    try:
-        entries = root.entries(folder)
-    except PathDenied:  # gone since it was listed
-        return
-    within = f"{folder}/" if folder else ""
-    for entry in entries:
-        if entry.kind == "file" and entry.name.endswith(ENDINGS):
-            yield within + entry.name, (entry.size, entry.modified)
-        elif entry.kind == "folder" and depth:
-            yield from _stamps(root, within + entry.name, depth - 1)
 
 
 def _said(document: str) -> str:

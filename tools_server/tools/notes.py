@@ -74,7 +74,7 @@ async def create(call: Call, title: Title, text: Annotated[str, Field(max_length
         **({papers.ORIGIN: papers.OTHERS} if call.tainted else {}),
     }
     written = headed(values, f"\n{text.strip()}\n" if text.strip() else "")
-    file = papers.create(call.home, FOLDER, named, written, "note")
+    file = papers.create(call.home, FOLDER, papers.slug(named, "note"), written)
     sentence = (
         _("Noted under {named}.").format(named=spoken(named))
         if text.strip()

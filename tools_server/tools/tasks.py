@@ -96,7 +96,7 @@ async def add(
         "id": f"task_{secrets.token_hex(8)}",
     }
     text = headed(values, f"\n{description.strip()}\n" if description.strip() else "")
-    file = papers.create(call.home, FOLDER, name, text, "task")
+    file = papers.create(call.home, FOLDER, papers.slug(name, "task"), text)
     when = _(", due {day_words}").format(day_words=_day_words(call, values["due"])) if values["due"] else ""
     whose = _(", for {assignee}").format(assignee=spoken(values["assignee"])) if values["assignee"] else ""
     sentence = _("Added {name} to your tasks{when}{whose}.").format(name=spoken(name), when=when, whose=whose)

@@ -165,8 +165,9 @@ class Root:
         return path
 
     def _seen(self, folder: str, name: str) -> bool:
-        path = f"{folder}/{name}"
-        return not name.startswith(".") and (path == self._but or not path.casefold().startswith(self._shut or "/"))
+        path = f"{folder}/{name}" if folder else name
+        shut = bool(self._shut) and path.casefold().startswith(self._shut)
+        return not name.startswith(".") and (path == self._but or not shut)
 
     def _to_change(self) -> None:
         if self.read_only:
@@ -293,20 +294,23 @@ class Root:
             finally:
                 os.close(folder)
 
-    def names(self, relative: str) -> list[str]:
-        """Return the visible names in a folder, sorted; [] when there is no such folder."""
-        with self._opened() as root:
-            try:
-                with _translated(relative):
-                    folder = open_beneath(root, self._checked(relative), os.O_RDONLY | os.O_DIRECTORY)
-            except PathDenied as denied:
-                if denied.reason == "missing":
-                    return []
-                raise
-            try:
-                return sorted(name for name in os.listdir(folder) if self._seen(relative, name))[:LISTED]  # noqa: PTH208 — a descriptor has no Path
-            finally:
-                os.close(folder)
+    def walk(self, folder: str, depth: int) -> Iterator[tuple[str, FolderEntry]]:
+        """Give the paths of what is in a folder and is none, then of what is in those in it, `depth` deep.
+
+        Nothing when there is no such folder; raises `PathDenied` when it cannot be opened otherwise.
+        """
+        try:
+            entries = self.entries(folder)
+        except PathDenied as denied:
+            if denied.reason == "missing":
+                return
+            raise
+        within = f"{folder}/" if folder else ""
+        yield from ((within + entry.name, entry) for entry in entries if entry.kind != "folder")
+        for entry in entries:
+            if depth and entry.kind == "folder":
+                with suppress(PathDenied):  # moved or locked a moment ago
+                    yield from self.walk(within + entry.name, depth - 1)
 
 
 @contextmanager

@@ -85,7 +85,9 @@ def search(places: Sequence[FolderPlace], words: str, named: bool) -> tuple[list
     rows: list[dict[str, Any]] = []
     wanted, until, looked = plain(words).split(), time.monotonic() + SEARCH_SECONDS, 0
     for place in places:
-        for path in walk(place.root, place.path):
+        for path, entry in place.root.walk(place.path, SEARCH_DEPTH):
+            if entry.kind != "file":
+                continue
             if looked >= SEARCHED_FILES or len(rows) >= FOUND or time.monotonic() > until:
                 return rows[:FOUND], False
             looked += 1
@@ -94,19 +96,6 @@ def search(places: Sequence[FolderPlace], words: str, named: bool) -> tuple[list
                 rows.append({"file": shown, "line": 0, "text": ""})
             rows += ({"file": shown, **line} for line in _lines(place.root, path, wanted))
     return rows[:FOUND], True
-
-
-def walk(root: Root, folder: str, depth: int = SEARCH_DEPTH) -> Iterator[str]:
-    """Give the paths of all files below a folder, as far as they can be opened."""
-    try:
-        entries = root.entries(folder)
-    except PathDenied:  # moved or locked a moment ago
-        return
-    within = f"{folder}/" if folder else ""
-    yield from (within + entry.name for entry in entries if entry.kind == "file")
-    for entry in entries:
-        if depth and entry.kind == "folder":
-            yield from walk(root, within + entry.name, depth - 1)
 
 
 def _lines(root: Root, path: str, wanted: Sequence[str]) -> Iterator[dict[str, Any]]:

@@ -10,7 +10,6 @@ import base64
 import itertools
 import re
 import unicodedata
-from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import date, datetime
 from functools import lru_cache
@@ -69,7 +68,7 @@ class Paper:
 def read_all(root: Root, folder: str, depth: int = 0) -> tuple[list[Paper], list[dict[str, str]]]:
     """Return every paper in a folder (and in those in it, `depth` deep), and what is wrong with files that are none."""
     papers, problems = [], []
-    for file in itertools.islice(files(root, folder, depth), MOST_PAPERS):
+    for file, _entry in itertools.islice(root.walk(folder, depth), MOST_PAPERS):
         if not file.endswith(".md"):
             continue
         try:
@@ -83,22 +82,6 @@ def read_all(root: Root, folder: str, depth: int = 0) -> tuple[list[Paper], list
 def problem(file: str, wrong: Exception) -> dict[str, str]:
     """Return what is reported of a file that cannot be read."""
     return {"file": whole(file), "problem": whole(str(wrong)).rstrip(".")}
-
-
-def files(root: Root, folder: str, depth: int) -> Iterator[str]:
-    """Give the paths of what is in a folder, sorted, folder by folder; nothing when there is no such folder."""
-    try:
-        entries = root.entries(folder)
-    except PathDenied as denied:
-        if denied.reason == "missing":
-            return
-        raise
-    within = f"{folder}/" if folder else ""
-    yield from (within + entry.name for entry in entries if entry.kind != "folder")
-    if depth:
-        for entry in entries:
-            if entry.kind == "folder":
-                yield from files(root, within + entry.name, depth - 1)
 
 
 def read(root: Root, file: str) -> Paper:
@@ -236,30 +219,25 @@ def _line(key: str, value: str) -> str:
 # ── writing ────────────────────────────────────────────────────────────────────────────────────────
 
 
-def create(root: Root, folder: str, title: str, text: str, stem: str = "note") -> str:
-    """Write a new paper under a name made of its title, and return its path. Nothing is ever overwritten."""
-    taken = set(root.names(folder))
+def create(root: Root, folder: str, stem: str, text: str, ending: str = ".md") -> str:
+    """Write a new paper under a name that begins so, and return its path. Nothing is ever overwritten."""
+    taken = {file for file, _entry in root.walk(folder, 0)}
     if len(taken) >= MOST_PAPERS:
         raise ToolFailed(
             "failed", _("There are already {most_papers} of them. Remove some first.").format(most_papers=MOST_PAPERS)
         )
-    for name in _file_names(slug(title, stem)):
-        if name in taken:
+    for number in itertools.count(1):
+        file = f"{folder}/{stem}{f'-{number}' if number > 1 else ''}{ending}"
+        if file in taken:
             continue
         try:
-            root.create(f"{folder}/{name}", text.encode())
+            root.create(file, text.encode())
         except PathDenied as denied:
             if denied.reason != "exists":  # somebody saved one of that name a moment ago
                 raise
         else:
-            return f"{folder}/{name}"
+            return file
     raise AssertionError("numbers do not run out")
-
-
-def _file_names(stem: str) -> Iterator[str]:
-    yield f"{stem}.md"
-    for number in itertools.count(2):
-        yield f"{stem}-{number}.md"
 
 
 def slug(title: str, otherwise: str) -> str:
