@@ -10,20 +10,20 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from difflib import get_close_matches
-from typing import Annotated, Any
+from typing import Annotated
 
 from pydantic import Field
 
-from tools_server.sdk.state import StoredReceipt
+from tools_server.sdk.state import ChangeReceipt, StoredReceipt
 from tools_server.sdk.toolkit import Call, Result, ToolFailed, tool
 from tools_server.sdk.wording import capital, one_line, plain, spoken
 from tools_server.values.german_names import main_clause
 from tools_server.values.language import current, plural, series
 from tools_server.values.language import text as _
-from tools_server.values.paths import PathDenied, Stamp
-from tools_server.writing.papers import Unreadable, file_state, put_back, read_text
+from tools_server.writing.bullets import Bullet, BulletPaper, text_of
+from tools_server.writing.papers import put_back, written
 from tools_server.writing.private_papers import HOUSEHOLD, own_file
 from wall.roles import may
 
@@ -36,32 +36,14 @@ ALIKE = 0.8  # above it, two facts may be about the same: "the code is 1234", "t
 _ABOUT_ME = ("me", "myself", "i")
 _ABOUT_US = ("us", "everybody", "everyone", "the family", "our family", "my family", "the house", "the household")
 _SMALL = ("the", "a", "an", "my", "our", "of", "s")
-_FACT = re.compile(r"[ \t]*[-*+][ \t]+(?:\[[ xX]\][ \t]+)?(?P<text>[^\r]*)\r?")
 
 
 @dataclass(frozen=True, slots=True)
-class FactLine:
-    """One line."""
+class Fact:
+    """One line, as it is told."""
 
-    line: int  # which of the paper's lines
     text: str
     personal: bool  # the asker's own, and nobody else's
-
-
-@dataclass(frozen=True, slots=True)
-class FactPaper:
-    """One paper, as read. `stamp` is None while it has no file."""
-
-    file: str
-    text: str
-    stamp: Stamp | None
-
-    @property
-    def facts(self) -> list[FactLine]:
-        """What it says, from the top down."""
-        results = ((number, _FACT.fullmatch(line)) for number, line in enumerate(self.text.split("\n")))
-        cleaned = [(number, one_line(match["text"])[:FACT_CHARACTERS]) for number, match in results if match]
-        return [FactLine(number, text, self.file != HOUSEHOLD) for number, text in cleaned if text][:MOST_FACTS]
 
 
 Text = Annotated[str, Field(min_length=1, max_length=FACT_CHARACTERS)]
@@ -88,25 +70,25 @@ async def remember(
     if not fact:
         raise ToolFailed("invalid", _("What shall I remember?"))
     sheets = _sheets(call)
-    known = [one_fact for sheet in sheets for one_fact in sheet.facts]
+    known = _known(sheets)
     same = next((one_fact for one_fact in known if plain(one_fact.text) == plain(fact)), None)
     if same and (same.personal or not household):
         return Result(_("I know that already: {text}.").format(text=same.text), {"fact": same.text, "already": True})
     sheet = sheets[0] if household else sheets[-1]
     _may_change(call, sheet)
-    if len(sheet.facts) >= MOST_FACTS:
+    if len(_lines(sheet)) >= MOST_FACTS:
         raise ToolFailed(
             "failed",
             _("I remember {most_facts} things already. Tell me some to forget first.").format(most_facts=MOST_FACTS),
         )
     heading = call.actor.person if sheet.file != HOUSEHOLD else "Household"
-    written = _with_line(sheet.text or f"# {one_line(heading)}\n\n", sheet.facts, fact)
+    after = sheet.with_line(fact, one_line(heading))
     near = get_close_matches(plain(fact), [plain(one_fact.text) for one_fact in known], n=3, cutoff=ALIKE)
     alike = [one_fact.text for one_fact in known if plain(one_fact.text) in near]
     also = _(" I also know: {series}.").format(series=series([spoken(item) for item in alike], "and")) if alike else ""
     data = {"fact": fact, "household": sheet.file == HOUSEHOLD, "alike": alike}
     changed = _("I'll remember: {fact}.").format(fact=fact)
-    return Result(changed + also, data, _write(call, sheet, written, changed))
+    return Result(changed + also, data, _write(call, sheet, after, changed))
 
 
 @tool("facts.list", data={"facts": [{"text": str, "own": bool}]}, risk="read", root="*", limit_seconds=20)
@@ -115,8 +97,7 @@ async def list_facts(
     about: Annotated[str, Field(max_length=200, description="Whom or what; leave out for everything")] = "",
 ) -> Result:
     """Tell what people asked to be remembered."""
-    known = [fact for sheet in _sheets(call) for fact in sheet.facts]
-    facts = _about(call, known, about)
+    facts = _about(call, _known(_sheets(call)), about)
     whom = _("you") if plain(about) in _ABOUT_ME else spoken(one_line(about))
     if not facts:
         text = (
@@ -150,11 +131,9 @@ async def _forget_question(call: Call, text: str) -> str:
 async def forget(call: Call, text: Annotated[Text, Field(description="The fact, or what it is about")]) -> Result:
     """Forget a fact that was remembered, or all about one thing."""
     sheet, meant = _meant(call, text)
-    gone = {fact.line for fact in meant}
-    written = "\n".join(line for number, line in enumerate(sheet.text.split("\n")) if number not in gone)
     texts = [fact.text for fact in meant]
     changed = _("I've forgotten: {series}.").format(series=series(texts, "and"))
-    return Result(changed, {"forgotten": texts}, _write(call, sheet, written, changed))
+    return Result(changed, {"forgotten": texts}, _write(call, sheet, sheet.without(meant), changed))
 
 
 async def undo(call: Call, receipt: StoredReceipt) -> Result:
@@ -165,45 +144,28 @@ async def undo(call: Call, receipt: StoredReceipt) -> Result:
 # ── which papers ───────────────────────────────────────────────────────────────────────────────────
 
 
-def _sheets(call: Call) -> list[FactPaper]:
+def _sheets(call: Call) -> list[BulletPaper]:
     """Return what the asker may hear: the household's, then their own when it is known who they are."""
-    return [_read(call, file) for file in (HOUSEHOLD, own_file(call.actor)) if file]
+    return [BulletPaper(file, *text_of(call.home, file)) for file in (HOUSEHOLD, own_file(call.actor)) if file]
 
 
-def _read(call: Call, file: str) -> FactPaper:
-    try:
-        return FactPaper(file, *read_text(call.home, file))
-    except PathDenied as denied:
-        if denied.reason != "missing":
-            raise
-        return FactPaper(file, "", None)
-    except Unreadable as wrong:
-        raise ToolFailed("failed", _("I could not read {file}: {wrong}.").format(file=file, wrong=wrong)) from None
+def _lines(sheet: BulletPaper) -> list[Bullet]:
+    return [replace(line, text=line.text[:FACT_CHARACTERS]) for line in sheet.bullets[:MOST_FACTS]]
 
 
-def _may_change(call: Call, sheet: FactPaper) -> None:
+def _known(sheets: Sequence[BulletPaper]) -> list[Fact]:
+    return [Fact(line.text, sheet.file != HOUSEHOLD) for sheet in sheets for line in _lines(sheet)]
+
+
+def _may_change(call: Call, sheet: BulletPaper) -> None:
     if not may(call.actor.role, "household") and sheet.file == HOUSEHOLD:
         raise ToolFailed("denied", _("That is for everybody, so a grown-up has to tell me."))
 
 
-def _write(call: Call, sheet: FactPaper, written: str, changed: str) -> Any:
-    root = call.agent.roots[0]
-    if sheet.stamp:
-        call.home.replace(sheet.file, written.encode(), sheet.stamp)
-    else:
-        call.home.create(sheet.file, written.encode())
+def _write(call: Call, sheet: BulletPaper, after: BulletPaper, changed: str) -> ChangeReceipt:
     if sheet.file != HOUSEHOLD:
         changed = _("Changed what I remember for one person.")  # owners hear what was changed for others
-    before = file_state(root, sheet.file, sheet.text) if sheet.stamp else None
-    return call.receipt(changed, before=before, after=file_state(root, sheet.file, written))
-
-
-def _with_line(text: str, facts: Sequence[FactLine], fact: str) -> str:
-    """Return the text with one more fact, below the last one."""
-    ending = "\r\n" if "\r\n" in text else "\n"
-    lines = (text if text.endswith("\n") else text + ending).split("\n")
-    lines.insert(facts[-1].line + 1 if facts else len(lines) - 1, f"- {fact}{ending[:-1]}")
-    return "\n".join(lines)
+    return written(call, sheet.file, sheet.stamp, (sheet.text, after.text), changed)
 
 
 # ── which facts ────────────────────────────────────────────────────────────────────────────────────
@@ -215,7 +177,7 @@ def _cleaned(text: str) -> str:
     return capital(main_clause(words) if current() == "de" else words)
 
 
-def _about(call: Call, known: Sequence[FactLine], about: str) -> list[FactLine]:
+def _about(call: Call, known: Sequence[Fact], about: str) -> list[Fact]:
     """Return the facts about something: those that hold all its words."""
     whom = plain(about)
     if whom in _ABOUT_ME:
@@ -230,13 +192,13 @@ def _words(text: str) -> set[str]:
     return {word for word in plain(text).split() if word not in _SMALL}
 
 
-def _meant(call: Call, text: str) -> tuple[FactPaper, list[FactLine]]:
+def _meant(call: Call, text: str) -> tuple[BulletPaper, list[Bullet]]:
     """Return the facts to forget, of one paper: the asker's own first. Raises `ToolFailed`."""
     wanted = _cleaned(text)
     sheets = _sheets(call)[::-1]
     for fits in (_same, _holding):
         for sheet in sheets:
-            if meant := fits(sheet.facts, wanted):
+            if meant := fits(_lines(sheet), wanted):
                 _may_change(call, sheet)
                 if len(meant) > AT_ONCE:
                     raise ToolFailed(
@@ -244,16 +206,16 @@ def _meant(call: Call, text: str) -> tuple[FactPaper, list[FactLine]]:
                     )
                 call.permit(text=[fact.text for fact in meant])
                 return sheet, meant
-    known = {plain(fact.text): fact.text for sheet in sheets for fact in sheet.facts}
+    known = {plain(fact.text): fact.text for fact in _known(sheets)}
     nearest = [known[near] for near in get_close_matches(plain(wanted), known, n=1, cutoff=0.5)]
     hint = _(" The nearest is: {nearest}.").format(nearest=nearest[0]) if nearest else ""
     raise ToolFailed("not_found", _("I don't remember anything like that.{hint}").format(hint=hint), nearest=nearest)
 
 
-def _same(facts: Sequence[FactLine], wanted: str) -> list[FactLine]:
+def _same(facts: Sequence[Bullet], wanted: str) -> list[Bullet]:
     return [fact for fact in facts if plain(fact.text) == plain(wanted)]
 
 
-def _holding(facts: Sequence[FactLine], wanted: str) -> list[FactLine]:
+def _holding(facts: Sequence[Bullet], wanted: str) -> list[Bullet]:
     words = _words(wanted)
     return [fact for fact in facts if words and words <= _words(fact.text)]

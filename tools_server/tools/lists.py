@@ -19,9 +19,10 @@ from tools_server.sdk.toolkit import Call, Result, ToolFailed, tool
 from tools_server.sdk.wording import capital, chosen, one_line, plain, some, spoken, told_problems
 from tools_server.values.language import in_context, noun, plural, series
 from tools_server.values.language import text as _
-from tools_server.values.paths import PathDenied, Stamp
+from tools_server.values.paths import PathDenied
 from tools_server.values.shapes import PROBLEM
-from tools_server.writing.papers import Unreadable, file_state, problem, put_back, read_text
+from tools_server.writing.bullets import Bullet, BulletPaper, text_of
+from tools_server.writing.papers import Unreadable, problem, put_back, read_text, written
 
 FOLDER = "lists"
 SHOPPING = "shopping"  # is there even before its file is
@@ -38,35 +39,11 @@ Name = Annotated[str, Field(max_length=80, description="Which list")]
 
 
 @dataclass(frozen=True, slots=True)
-class ListItem:
-    """One line of a list."""
+class ListPaper(BulletPaper):
+    """One list, as read."""
 
-    line: int  # which of the file's lines
-    text: str
-    checked: bool
-
-
-@dataclass(frozen=True, slots=True)
-class ListPaper:
-    """One list, as read. `stamp` is None while it has no file."""
-
-    file: str  # its path in the root
     name: str  # "shopping"
-    text: str
-    stamp: Stamp | None
 
-    @property
-    def items(self) -> list[ListItem]:
-        """Its things, from the top down."""
-        results = ((number, _ITEM.fullmatch(line)) for number, line in enumerate(self.text.split("\n")))
-        return [
-            ListItem(number, one_line(match["text"]), (match["box"] or "").lower() == "x")
-            for number, match in results
-            if match and one_line(match["text"])
-        ]
-
-
-_ITEM = re.compile(r"(?P<bullet>[ \t]*[-*+][ \t]+)(?:\[(?P<box>[ xX])\](?:[ \t]+|(?=\r?$)))?(?P<text>[^\r]*)\r?")
 
 _WORD = re.compile(r"[^\W_]")
 
@@ -78,22 +55,21 @@ _WORD = re.compile(r"[^\W_]")
 async def add(call: Call, items: Items, list: Name = SHOPPING) -> Result:
     """Put things on the shopping list or another list, which is made when there is none of that name."""
     sheet = _found(call, list, make=True)
-    text, added, had, altered = sheet.text or f"# {sheet.name.capitalize()}\n\n", [], [], []
+    after, added, had, altered = sheet, [], [], []
     for wanted in _apart(items):
-        now = ListPaper(sheet.file, sheet.name, text, sheet.stamp)
-        old = _same(now.items, wanted)
+        old = _same(after.bullets, wanted)
         if old is None:
-            text = _with_line(text, now.items, wanted)
+            after = after.with_line(f"[ ] {wanted}", sheet.name.capitalize())
             added.append(wanted)
         elif old.checked:
-            text = _with_item(text, old, wanted, checked=False)
+            after = after.with_bullet(old, wanted, checked=False)
             added.append(wanted)
         elif _amount(wanted) and plain(wanted) != plain(old.text):
-            text = _with_item(text, old, wanted, checked=False)
+            after = after.with_bullet(old, wanted, checked=False)
             altered.append(_("{text} to {wanted}").format(text=old.text, wanted=wanted))
         else:
             had.append(old.text)
-    if len(ListPaper(sheet.file, sheet.name, text, None).items) > MOST_ITEMS:
+    if len(after.bullets) > MOST_ITEMS:
         raise ToolFailed(
             "failed",
             _("{the} is full: {most_items} things are on it.").format(the=capital(_the(sheet)), most_items=MOST_ITEMS),
@@ -113,7 +89,7 @@ async def add(call: Call, items: Items, list: Name = SHOPPING) -> Result:
                 list=_the(sheet),
             )
         )
-    return _written(call, sheet, text, " ".join(texts), {"added": added, "already": had})
+    return _written(call, sheet, after, " ".join(texts), {"added": added, "already": had})
 
 
 @tool(
@@ -126,10 +102,10 @@ async def read(
 ) -> Result:
     """Tell what is on the shopping list or another list, or whether one thing is."""
     sheet = _found(call, list)
-    items = [{"text": item.text, "checked": item.checked} for item in sheet.items]
+    items = [{"text": item.text, "checked": item.checked} for item in sheet.bullets]
     if item.strip():
         return Result(_whether(sheet, one_line(item)), {"list": sheet.name, "items": items})
-    left = [item.text for item in sheet.items if not item.checked]
+    left = [item.text for item in sheet.bullets if not item.checked]
     if left:
         text = plural(
             "There is {count} thing on {list}: {items}.",
@@ -138,7 +114,7 @@ async def read(
             list=_the(sheet),
             items=some(left, READ_OUT),
         )
-    elif sheet.items:
+    elif sheet.bullets:
         text = _("Everything on {the} is ticked off.").format(the=_the(sheet))
     else:
         text = _("{the} is empty.").format(the=capital(_the(sheet)))
@@ -156,12 +132,12 @@ async def read(
 async def check(call: Call, items: Items, list: Name = SHOPPING) -> Result:
     """Tick things off a list: they are bought or done."""
     sheet = _found(call, list)
-    text = sheet.text
+    after = sheet
     ticked: Texts = []
     had: Texts = []
     for item in _chosen(sheet, items):
         (had if item.checked else ticked).append(item.text)
-        text = _with_item(text, item, item.text, checked=True)
+        after = after.with_bullet(item, item.text, checked=True)
     sentence = (
         capital(_("Ticked off {items}.").format(items=some(ticked, READ_OUT)))
         if ticked
@@ -169,7 +145,7 @@ async def check(call: Call, items: Items, list: Name = SHOPPING) -> Result:
             "{items} was already ticked off.", "{items} were already ticked off.", len(had), items=capital(some(had))
         )
     )
-    return _written(call, sheet, text, sentence, {"checked": ticked, "already": had})
+    return _written(call, sheet, after, sentence, {"checked": ticked, "already": had})
 
 
 @tool("lists.remove", data={"list": str, "removed": [str]}, risk="change", root="*", limit_seconds=20)
@@ -177,12 +153,11 @@ async def remove(call: Call, items: Items, list: Name = SHOPPING) -> Result:
     """Take things off a list, as if they had never been on it. For what is bought, use lists.check."""
     sheet = _found(call, list)
     gone = _chosen(sheet, items)
-    text = _without(sheet.text, gone)
     taken = [item.text for item in gone]
     return _written(
         call,
         sheet,
-        text,
+        sheet.without(gone),
         capital(_("Took {some} off {the}.").format(some=some(taken, READ_OUT), the=_the(sheet))),
         {"removed": taken},
     )
@@ -222,7 +197,7 @@ async def clear(
     text = _("Took {count} off {the}.").format(
         count=plural("{count} thing", "{count} things", len(gone)), the=_the(sheet)
     )
-    return _written(call, sheet, _without(sheet.text, gone), text, {"removed": [item.text for item in gone]})
+    return _written(call, sheet, sheet.without(gone), text, {"removed": [item.text for item in gone]})
 
 
 @tool(
@@ -255,21 +230,14 @@ async def undo(call: Call, receipt: StoredReceipt) -> Result:
 
 
 def _left(sheet: ListPaper) -> int:
-    return sum(not item.checked for item in sheet.items)
+    return sum(not item.checked for item in sheet.bullets)
 
 
-def _written(call: Call, sheet: ListPaper, text: str, sentence: str, data: dict[str, object]) -> Result:
+def _written(call: Call, sheet: ListPaper, after: ListPaper, sentence: str, data: dict[str, object]) -> Result:
     data = {"list": sheet.name, **data}
-    if text == sheet.text:
+    if after.text == sheet.text:
         return Result(sentence, data)
-    root = call.agent.roots[0]
-    if sheet.stamp:
-        call.home.replace(sheet.file, text.encode(), sheet.stamp)
-        before = file_state(root, sheet.file, sheet.text)
-    else:
-        call.home.create(sheet.file, text.encode())
-        before = None
-    return Result(sentence, data, call.receipt(sentence, before=before, after=file_state(root, sheet.file, text)))
+    return Result(sentence, data, written(call, sheet.file, sheet.stamp, (sheet.text, after.text), sentence))
 
 
 # ── which list ─────────────────────────────────────────────────────────────────────────────────────
@@ -297,15 +265,7 @@ def _found(call: Call, wanted: str, *, make: bool = False) -> ListPaper:
         raise ToolFailed("invalid", _("Give the list a name in words."))
     call.permit(list=name)
     file = known.get(name) or f"{FOLDER}/{name}.md"  # nothing but words is left of it
-    try:
-        text, stamp = read_text(call.home, file)
-    except PathDenied as denied:
-        if denied.reason != "missing":
-            raise
-        return ListPaper(file, name, "", None)
-    except Unreadable as wrong:
-        raise ToolFailed("failed", _("I could not read {file}: {wrong}.").format(file=file, wrong=wrong)) from None
-    return ListPaper(file, name, text, stamp)
+    return ListPaper(file, *text_of(call.home, file), name)
 
 
 def _list_name(wanted: str) -> str:
@@ -323,10 +283,10 @@ def _files(call: Call) -> Iterator[tuple[str, str]]:
 
 
 def _all(call: Call) -> tuple[list[ListPaper], list[dict[str, str]]]:
-    sheets, problems = {SHOPPING: ListPaper(f"{FOLDER}/{SHOPPING}.md", SHOPPING, "", None)}, []
+    sheets, problems = {SHOPPING: ListPaper(f"{FOLDER}/{SHOPPING}.md", "", None, SHOPPING)}, []
     for file, name in _files(call):
         try:
-            sheets[name] = ListPaper(file, name, *read_text(call.home, file))
+            sheets[name] = ListPaper(file, *read_text(call.home, file), name)
         except (Unreadable, PathDenied) as wrong:
             problems.append(problem(file.removeprefix(f"{FOLDER}/"), wrong))
     return [*sheets.values()], problems
@@ -383,21 +343,21 @@ def _key(text: str) -> str:
     return " ".join(words)
 
 
-def _same(items: Sequence[ListItem], wanted: str) -> ListItem | None:
+def _same(items: Sequence[Bullet], wanted: str) -> Bullet | None:
     matching_items = [item for item in items if _key(item.text) == _key(wanted)]
     return min(matching_items, key=lambda item: item.checked, default=None)
 
 
-def _chosen(sheet: ListPaper, wanted: Sequence[str]) -> list[ListItem]:
+def _chosen(sheet: ListPaper, wanted: Sequence[str]) -> list[Bullet]:
     """Return the things that are meant. Raises `ToolFailed` when one is not on the list, and then none is touched."""
-    whole = _same(sheet.items, wanted[0]) if len(wanted) == 1 else None
+    whole = _same(sheet.bullets, wanted[0]) if len(wanted) == 1 else None
     items = [whole] if whole else [_item(sheet, item) for item in _apart(wanted)]
     return list(dict.fromkeys(items))
 
 
-def _item(sheet: ListPaper, wanted: str) -> ListItem:
-    return _same(sheet.items, wanted) or chosen(
-        sheet.items,
+def _item(sheet: ListPaper, wanted: str) -> Bullet:
+    return _same(sheet.bullets, wanted) or chosen(
+        sheet.bullets,
         wanted,
         named=lambda item: item.text,
         which=_("Which one"),
@@ -410,46 +370,18 @@ def _item(sheet: ListPaper, wanted: str) -> ListItem:
 def _whether(sheet: ListPaper, wanted: str) -> str:
     """Return whether a thing is on a list: "milk" is, where "2 litres of milk" are."""
     words = {*plain(wanted).split()}
-    item = next((one for one in sheet.items if words <= {*plain(one.text).split()}), None)
+    item = next((one for one in sheet.bullets if words <= {*plain(one.text).split()}), None)
     if item is None:
         return _("{item} is not on {the}.").format(item=capital(spoken(wanted)), the=_the(sheet))
     sentence = _("{item} is on {the}, ticked off.") if item.checked else _("{item} is on {the}.")
     return sentence.format(item=capital(spoken(item.text)), the=_the(sheet))
 
 
-def _to_clear(sheet: ListPaper, checked_only: bool) -> list[ListItem]:
-    gone = [item for item in sheet.items if item.checked or not checked_only]
+def _to_clear(sheet: ListPaper, checked_only: bool) -> list[Bullet]:
+    gone = [item for item in sheet.bullets if item.checked or not checked_only]
     if not gone:
         empty = _("{the} is empty already.").format(the=capital(_the(sheet)))
         raise ToolFailed(
-            "not_found", _("Nothing is ticked off on {the}.").format(the=_the(sheet)) if sheet.items else empty
+            "not_found", _("Nothing is ticked off on {the}.").format(the=_the(sheet)) if sheet.bullets else empty
         )
     return gone
-
-
-# ── its lines ──────────────────────────────────────────────────────────────────────────────────────
-
-
-def _with_line(text: str, items: Sequence[ListItem], wanted: str) -> str:
-    """Return the text with one more thing, below the last one."""
-    ending = "\r\n" if "\r\n" in text else "\n"
-    lines = (text if text.endswith("\n") else text + ending).split("\n")
-    below = items[-1].line + 1 if items else len(lines) - 1
-    lines.insert(below, f"- [ ] {wanted}{ending[:-1]}")
-    return "\n".join(lines)
-
-
-def _with_item(text: str, item: ListItem, sentence: str, *, checked: bool) -> str:
-    """Return the text with one line written anew. Its bullet stays as it is, and so do its words when they may."""
-    lines = text.split("\n")
-    old = _ITEM.fullmatch(lines[item.line])
-    assert old
-    words = old["text"] if sentence == item.text else sentence
-    ending = "\r" if lines[item.line].endswith("\r") else ""
-    lines[item.line] = f"{old['bullet']}[{'x' if checked else ' '}] {words}{ending}"
-    return "\n".join(lines)
-
-
-def _without(text: str, gone: Sequence[ListItem]) -> str:
-    out = {item.line for item in gone}
-    return "\n".join(line for number, line in enumerate(text.split("\n")) if number not in out)

@@ -116,11 +116,7 @@ def _rewritten(call: Call, note: Paper, written: str, sentence: str) -> Result:
         written = papers.with_value(written, papers.ORIGIN, papers.OTHERS)
     if len(written.encode()) > NOTE_BYTES:
         raise ToolFailed("failed", _("{title} is full. Begin a new note.").format(title=capital(spoken(note.title))))
-    call.home.replace(note.file, written.encode(), note.stamp)
-    root = call.agent.roots[0]
-    receipt = call.receipt(
-        sentence, before=file_state(root, note.file, note.text), after=file_state(root, note.file, written)
-    )
+    receipt = papers.written(call, note.file, note.stamp, (note.text, written), sentence)
     return Result(sentence, {"note": _shown(note)}, receipt)
 
 

@@ -196,7 +196,8 @@ async def remove(call: Call, title: Title) -> Result:
     task = _found(call, title, guess=False)
     call.home.remove(f"{FOLDER}/{task.file}")
     text = _("Removed {title} from your tasks.").format(title=spoken(task.title))
-    receipt = call.receipt(text, before=_kept(call, task, task.text), after=None)
+    before = file_state(call.agent.roots[0], f"{FOLDER}/{task.file}", task.text)
+    receipt = call.receipt(text, before=before, after=None)
     return Result(text, {"task": _shown(task)}, receipt)
 
 
@@ -218,13 +219,8 @@ def _moved(call: Call, title: str, column: Column) -> Result:
 
 
 def _rewritten(call: Call, task: Task, text: str, sentence: str, changes: dict[str, str]) -> Result:
-    call.home.replace(f"{FOLDER}/{task.file}", text.encode(), task.stamp)
-    receipt = call.receipt(sentence, before=_kept(call, task, task.text), after=_kept(call, task, text))
+    receipt = papers.written(call, f"{FOLDER}/{task.file}", task.stamp, (task.text, text), sentence)
     return Result(sentence, {"task": {**_shown(task), **changes}}, receipt)
-
-
-def _kept(call: Call, task: Task, text: str) -> dict[str, str]:
-    return file_state(call.agent.roots[0], f"{FOLDER}/{task.file}", text)
 
 
 async def undo(call: Call, receipt: StoredReceipt) -> Result:

@@ -18,7 +18,7 @@ from typing import Any
 import yaml
 
 from tools_server.sdk.arguments import whole
-from tools_server.sdk.state import StoredReceipt
+from tools_server.sdk.state import ChangeReceipt, StoredReceipt
 from tools_server.sdk.toolkit import Call, Result, ToolFailed
 from tools_server.sdk.wording import one_line
 from tools_server.values.language import text as _
@@ -244,6 +244,21 @@ def slug(title: str, otherwise: str) -> str:
     """Return a file name's stem for any title: small letters, digits, single dashes; `otherwise` when none are left."""
     ascii_only = unicodedata.normalize("NFKD", title).encode("ascii", "ignore").decode().lower()
     return re.sub(r"[^a-z0-9]+", "-", ascii_only).strip("-")[:SLUG_CHARACTERS].strip("-") or otherwise
+
+
+def written(call: Call, file: str, stamp: Stamp | None, texts: tuple[str, str], changed: str) -> ChangeReceipt:
+    """Write a paper of the agent's own folder anew; one without a `stamp` for the first time. Return the receipt.
+
+    `texts` are what was in it and what is to be.
+    """
+    old, new = texts
+    root = call.agent.roots[0]
+    if stamp:
+        call.home.replace(file, new.encode(), stamp)
+    else:
+        call.home.create(file, new.encode())
+    before = file_state(root, file, old) if stamp else None
+    return call.receipt(changed, before=before, after=file_state(root, file, new))
 
 
 # ── taking back ────────────────────────────────────────────────────────────────────────────────────
