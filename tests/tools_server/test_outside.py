@@ -126,9 +126,9 @@ def test_each_request_has_its_own_connection_so_none_is_lost_to_one_that_closes(
 
 def test_one_answer_is_fetched_within_its_size(data: Path) -> None:
     with far_side(http(b"x" * 1000)) as port, way_out(data, f"127.0.0.1:{port}") as outside:
-        assert outside.fetch(f"http://127.0.0.1:{port}/", 5) == (200, b"x" * 1000)
+        assert outside.fetch(f"http://127.0.0.1:{port}/", 5, 1000) == (200, b"x" * 1000)
         with pytest.raises(Unreachable, match="more than I can take"):
-            outside.fetch(f"http://127.0.0.1:{port}/", 5, most=999)
+            outside.fetch(f"http://127.0.0.1:{port}/", 5, 999)
 
 
 def test_encryption_is_from_end_to_end_and_only_with_who_was_meant(data: Path) -> None:
@@ -146,4 +146,4 @@ def test_encryption_is_from_end_to_end_and_only_with_who_was_meant(data: Path) -
         with outside.http_client(5, authority=other) as client, pytest.raises(httpx2.ConnectError):
             client.get(address)
         with pytest.raises(Unreachable, match="localhost can't prove who it is"):
-            outside.fetch(address, 5)
+            outside.fetch(address, 5, 1000)

@@ -8,9 +8,7 @@ from typing import Any
 import pytest
 import yaml
 
-from tools_server.tools.tasks import parse
-from tools_server.values.paths import Stamp
-from tools_server.writing.papers import Unreadable, slug, with_value
+from tools_server.writing.papers import Unreadable, front_matter, slug, with_value
 
 
 def write(world: Any, name: str, text: str) -> Path:
@@ -396,15 +394,14 @@ async def test_a_file_name_that_is_no_text_is_reported_readably(world: Any) -> N
 )
 def test_a_value_is_set_however_the_front_matter_is_written(text: str) -> None:
     changed = with_value(text, "column", "done")
-    task = parse("t.md", changed, Stamp(0, 0, 0))
-    assert task.column == "done"
+    assert front_matter(changed)["column"] == "done"
     assert changed.endswith(text.split("---\n")[-1])
 
 
 def test_a_fence_inside_the_body_is_body() -> None:
-    assert parse("t.md", "text\n---\ncolumn: done\n---\n", Stamp(0, 0, 0)).column == "todo"
+    assert front_matter("text\n---\ncolumn: done\n---\n") == {}
     with pytest.raises(Unreadable):
-        parse("t.md", "---\ncolumn: done\n", Stamp(0, 0, 0))
+        front_matter("---\ncolumn: done\n")
 
 
 async def test_of_two_cards_with_one_title_the_open_one_is_moved(world: Any) -> None:

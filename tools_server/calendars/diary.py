@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any
 from urllib.parse import urlsplit
 
 import anyio
@@ -48,7 +48,6 @@ MIGRATIONS = {
         );
     """
 }
-R = TypeVar("R")
 
 
 class CalendarAccount(BaseModel):

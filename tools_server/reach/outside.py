@@ -23,7 +23,6 @@ from tools_server.values.language import text as _
 from tools_server.walls.porter import Porter
 
 HEAD_BYTES = 4096  # of the egress's answer, which is three short lines
-FETCH_BYTES = 2 * 1024 * 1024  # the largest forecast is a hundredth of it
 CLOSED = noted("My way out of the house is not open just now.")
 _REFUSED = {  # by the status with which the egress refuses
     0: noted("{host} cannot be reached."),
@@ -89,7 +88,7 @@ class Outside:
             headers={"User-Agent": "Atlas"},
         )
 
-    def fetch(self, url: str, seconds: float, most: int = FETCH_BYTES) -> tuple[int, bytes]:
+    def fetch(self, url: str, seconds: float, most: int) -> tuple[int, bytes]:
         """Return the status and the body of one GET. Blocking; over after `seconds`, however slowly it drips.
 
         Raises `Unreachable`, also for a body of more than `most` bytes.

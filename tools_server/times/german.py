@@ -82,7 +82,6 @@ _UNITS = {
     "monat": "month",
     "jahr": "year",
 }
-_N = r"\d{1,4}"
 _NUMBER_WORD = re.compile(rf"\b({'|'.join(sorted(_NUMBERS, key=len, reverse=True))})\b")
 _ORDINAL_WORD = re.compile(rf"\b({'|'.join(sorted(_ORDINALS, key=len, reverse=True))})e[nrsm]?\b")
 _DAY = "|".join(_WEEKDAYS)

@@ -293,11 +293,6 @@ def _read_all(root: Root) -> tuple[list[Task], list[dict[str, str]]]:
     return tasks, sorted(problems, key=lambda problem: problem["file"])
 
 
-def parse(name: str, text: str, stamp: Stamp) -> Task:
-    """Read a task from a file's text. A file without front matter is a task to do. Raises `Unreadable`."""
-    return _task(Paper(f"{FOLDER}/{name}", papers.front_matter(text), text, stamp))
-
-
 def _task(paper: Paper) -> Task:
     values = paper.values
     column = str(values.get("column") or "todo").strip().casefold()

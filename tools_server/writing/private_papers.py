@@ -13,7 +13,6 @@ import re
 from tools_server.values.policy import CallActor, plain
 from wall.roles import NOBODY
 
-FOLDER = "facts"
 PEOPLE = "facts/people"
 HOUSEHOLD = "facts/household.md"
 _NAME = re.compile(r"[a-z0-9]{1,40}( [a-z0-9]+){0,5}", re.ASCII)
