@@ -102,7 +102,7 @@ HEAD = "name: one\ntitle: One\ndescription: A prompt."
         (f"---\n{HEAD}\nembed: x://{{{{what}}}}\n---\n", "unknown variable what"),
         ("no front matter", "begins with front matter"),
         (f"---\n{HEAD}\nmore: 1\n---\n", "begins with front matter"),
-        ("---\nname: [\n---\n", "no YAML"),
+        ("---\nname: [\n---\n", "not YAML in line 3"),
         (f"---\n{HEAD}\narguments: [a]\n---\n", "arguments is a table"),
     ],
 )

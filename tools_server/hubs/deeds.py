@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 from tools_server.hubs.device_rules import permit_back
 from tools_server.hubs.devices import Device, State
 from tools_server.hubs.home import Home
 from tools_server.hubs.home_words import group, state_words, the
-from tools_server.hubs.matches import MOMENTARY, TOLERANCE, agrees
 from tools_server.sdk.state import StoredReceipt
 from tools_server.sdk.toolkit import Call, Result, ToolFailed
 from tools_server.sdk.wording import capital
@@ -18,6 +17,16 @@ from tools_server.values.noun_phrases import SpokenName, place
 
 ANSWER_SECONDS = 4.0  # a sleepy radio lamp takes two
 Deed = tuple[Device, State]
+_MOMENTARY = ("next", "previous", "query", "media_class", "scene", "room")  # done, and then nothing of it is to be seen
+_TOLERANCE: Mapping[str, float] = {
+    "brightness": 2,
+    "volume": 2,
+    "position": 3,
+    "speed": 5,
+    "temperature": 0.3,
+    "kelvin": 150,
+}  # of what devices round
+_ON_THE_WAY: Mapping[str, tuple[str, ...]] = {"docked": ("docked", "returning")}
 _ABLE = {"cleaning": "clean", "mowing": "mow", "docked": "dock"}  # what a robot must be able to do for it
 
 
@@ -59,8 +68,31 @@ async def done(call: Call, deeds: Sequence[Deed], *, stepping: bool = False) -> 
 def _is_so(device: Device, wanted: State) -> bool:
     """Whether a device is as wanted: a blind that stands half way is open, and can be opened."""
     position = device.state.get("position")
-    half_way = isinstance(position, (int, float)) and position < 100 - TOLERANCE["position"]
-    return agrees(device, wanted, {}) and not (half_way and wanted.get("open") is True)
+    half_way = isinstance(position, (int, float)) and position < 100 - _TOLERANCE["position"]
+    return _agrees(device, wanted, {}) and not (half_way and wanted.get("open") is True)
+
+
+def _agrees(device: Device, wanted: State, before: State) -> bool:
+    """Whether a device is as wanted; a blind that has set out is. Before it was told, nothing momentary is done."""
+    now = device.state
+    if device.kind in ("cover", "valve"):
+        moved = "position" in before and now.get("position") != before["position"]
+        going = now.get("heading") == ("open" if wanted.get("open", wanted.get("position", 0) > 0) else "closed")
+        if moved or (going and before):
+            return True
+    if any(name in _MOMENTARY for name in wanted):
+        return bool(before)
+    return all(_near(name, now.get(name), value) for name, value in wanted.items())
+
+
+def _near(name: str, now: Any, wanted: Any) -> bool:
+    if name == "colour" and isinstance(now, str) and isinstance(wanted, str):
+        return all(abs(a - b) < 12 for a, b in zip(bytes.fromhex(now[1:]), bytes.fromhex(wanted[1:]), strict=True))
+    if name in _TOLERANCE and isinstance(now, (int, float)) and isinstance(wanted, (int, float)):
+        return abs(now - wanted) <= _TOLERANCE[name]
+    if name == "activity":
+        return now in _ON_THE_WAY.get(wanted, (wanted,))
+    return bool(now == wanted)
 
 
 def _can(device: Device, wanted: State) -> bool:
@@ -92,7 +124,7 @@ async def sent(call: Call, deeds: Sequence[Deed], meant: Sequence[Device] = ()) 
         return [
             (device, wanted)
             for device, wanted in gone
-            if device.tells and not ((now := home.now(device.id)) and agrees(now, wanted, device.state or {"": None}))
+            if device.tells and not ((now := home.now(device.id)) and _agrees(now, wanted, device.state or {"": None}))
         ]
 
     await home.until(lambda: not silent(), ANSWER_SECONDS)
@@ -111,7 +143,7 @@ async def sent(call: Call, deeds: Sequence[Deed], meant: Sequence[Device] = ()) 
 
 def _before(deeds: Sequence[Deed]) -> dict[str, Any] | None:
     """Return how devices were, of what was changed; None when what was changed cannot be seen, as by a scene."""
-    if all(any(name in MOMENTARY for name in wanted) for _device, wanted in deeds):
+    if all(any(name in _MOMENTARY for name in wanted) for _device, wanted in deeds):
         return None
     along = {device.id: {"position"} & device.can if "open" in wanted else set() for device, wanted in deeds}
     return {
@@ -129,7 +161,7 @@ async def put_back(call: Call, stored_receipt: StoredReceipt) -> Result:
         device = home.now(id)
         if device is None:
             raise ToolFailed("not_found", _("That device is not there any more."))
-        if not agrees(device, stored_receipt.after[id], {}):
+        if not _agrees(device, stored_receipt.after[id], {}):
             raise ToolFailed(
                 "failed", capital(_("{device} {device:was|were} changed since then.").format(device=the(device)))
             )

@@ -55,8 +55,7 @@ def chosen(
         return min(holding, key=rank)
     if names:
         hits, more = [named(thing) for thing in holding[:NAMED]], len(holding[NAMED:])
-        among = [spoken(name) for name in hits] + ([_("one of {more} more").format(more=more)] if more else [])
-        raise ToolFailed("invalid", f"{which}: {series(among, 'or')}?", several=hits, more=more)
+        raise ToolFailed("invalid", f"{which}: {choices(map(spoken, hits), more)}?", several=hits, more=more)
     by_name = {plain(named(thing)): thing for thing in things}
     near = get_close_matches(plainly, by_name, n=1, cutoff=0.8 if guess else 0.6)
     if near and guess:
@@ -90,6 +89,11 @@ def some(names: Iterable[str], most: int = NAMED) -> str:
     if more := len(every) - len(named):
         named.append(_("{more} more").format(more=more))
     return series(named, "and")
+
+
+def choices(names: Iterable[str], more: int) -> str:
+    """Return "a, b or c", or "a, b or one of 3 more": what may be meant, in a question which it is."""
+    return series([*names, *([_("one of {more} more").format(more=more)] if more > 0 else [])], "or")
 
 
 def clauses(texts: Sequence[str], more: int = 0) -> str:

@@ -6,8 +6,8 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from tools_server.sdk.wording import NAMED, some
-from tools_server.values.language import in_context, length, noun, parts_of, series
+from tools_server.sdk.wording import NAMED, choices, some
+from tools_server.values.language import in_context, length, noun, parts_of
 from tools_server.values.language import text as _
 from tools_server.values.noun_phrases import place
 
@@ -130,9 +130,7 @@ def which(timers: Sequence[Timer], among: Sequence[Timer], now: float) -> str:
         + (_(" with {duration} left").format(duration=length(timer.left(now))) if times[called[timer.id]] > 1 else "")
         for timer in timers[:NAMED]
     ]
-    if more := len(timers) - NAMED:
-        named += [_("one of {more} more").format(more=more)] if more > 0 else []
-    return _("Which timer: {series}?").format(series=series(named, "or"))
+    return _("Which timer: {series}?").format(series=choices(named, len(timers) - NAMED))
 
 
 def sentence(timer: Timer, label: str, now: float) -> str:

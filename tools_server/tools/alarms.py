@@ -17,7 +17,7 @@ from pydantic import Field
 from tools_server.sdk import rows
 from tools_server.sdk.state import StoredReceipt
 from tools_server.sdk.toolkit import Call, Result, ToolFailed, house_look, tool
-from tools_server.sdk.wording import NAMED, capital, clauses, one_line, plain
+from tools_server.sdk.wording import NAMED, capital, choices, clauses, one_line, plain
 from tools_server.times.alarm import (
     Alarm,
     after_ring,
@@ -431,13 +431,10 @@ def _on_days(call: Call, alarms: list[Alarm], name: str) -> list[Alarm]:
 def _one(call: Call, matching_alarms: list[Alarm]) -> Alarm:
     if len(matching_alarms) > 1:
         named, more = matching_alarms[:NAMED], len(matching_alarms[NAMED:])
-        messages = [listed(alarm, call.now(), call.zone) for alarm in named] + (
-            [_("one of {more} more").format(more=more)] if more else []
-        )
+        messages = [listed(alarm, call.now(), call.zone) for alarm in named]
         alarms = [shown(alarm, call.now(), call.zone) for alarm in named]  # nobody can mean one that was not named
-        raise ToolFailed(
-            "invalid", _("Which alarm: {series}?").format(series=series(messages, "or")), alarms=alarms, more=more
-        )
+        sentence = _("Which alarm: {series}?").format(series=choices(messages, more))
+        raise ToolFailed("invalid", sentence, alarms=alarms, more=more)
     return matching_alarms[0]
 
 

@@ -40,7 +40,7 @@ from tools_server.calendars.events import Change, Event
 from tools_server.calendars.occurrences import Occurrence, unfolded
 from tools_server.sdk.state import StoredReceipt
 from tools_server.sdk.toolkit import Call, Result, ToolFailed, tool
-from tools_server.sdk.wording import capital, chosen, one_line, plain, spoken, told_problems
+from tools_server.sdk.wording import capital, choices, chosen, one_line, plain, spoken, told_problems
 from tools_server.times.spans import DaySpan
 from tools_server.values.language import clock, plural, series
 from tools_server.values.language import text as _
@@ -385,9 +385,7 @@ def _named(
         parts = [event_text(occurrence.event, now, with_day=True) for occurrence in named]
         raise ToolFailed(
             "invalid",
-            _("Which one: {series}?").format(
-                series=series([*parts, _("one of {more} more").format(more=more)] if more else parts, "or")
-            ),
+            _("Which one: {series}?").format(series=choices(parts, more)),
             several=parts,
             days=[occurrence.event.start.date().isoformat() for occurrence in named],
             ids=[_id(occurrence) for occurrence in named],

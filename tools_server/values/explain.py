@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import asdict
 from datetime import date, timedelta
 from typing import Any
 
@@ -63,21 +64,11 @@ def written(policy: Policy) -> list[dict[str, Any]]:
     """
     return [
         {
-            "id": rule.id,
-            "then": rule.then,
+            **asdict(rule),
             "because": text(rule.because),
-            "agents": list(rule.agents),
-            "roles": list(rule.roles),
-            "tools": list(rule.tools),
-            "risks": list(rule.risks),
             "when": _condition(rule),
             "editable": not rule.id.startswith(OF_ROLES),
-            "people": list(rule.people),
-            "rooms": list(rule.rooms),
-            "devices": list(rule.devices),
-            "arguments": {name: list(patterns) for name, patterns in rule.arguments.items()},
             "hours": [f"{_clock(span.begin)}-{_clock(span.end)}" for span in rule.hours],
-            "days": list(rule.days),
         }
         for rule in policy.rules
     ]

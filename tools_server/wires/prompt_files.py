@@ -15,7 +15,6 @@ from pathlib import Path
 from typing import Any
 
 import mcp.types as types
-import yaml
 from mcp.shared.exceptions import MCPError
 
 from tools_server.boot.opening import BootFailed
@@ -23,12 +22,12 @@ from tools_server.gate.call_request import CallRequest
 from tools_server.gate.gate import Gate
 from tools_server.values.policy import AgentAccount
 from tools_server.wires.resources import Resources
+from tools_server.writing.papers import Unreadable, body_of, front_matter
 from wall.meta import UNTRUSTED_META
 
 FOLDER = Path(__file__).parent.parent / "prompts"
 ARGUMENT_CHARACTERS = 2_000
 NOT_AVAILABLE = "(not available)"
-_FILE = re.compile(r"---\n(.*?\n)---\n(.*)", re.DOTALL)
 _SLOT = re.compile(r"\{\{\s*([A-Za-z_][A-Za-z0-9_]*)\s*\}\}")
 _KEYS = {"name", "title", "description", "arguments", "embed"}
 
@@ -165,12 +164,12 @@ def read_prompts(folder: Path, sources: Mapping[str, Source]) -> list[PromptFile
 
 
 def _read(file: Path, sources: Mapping[str, Source]) -> PromptFile:
-    parts = _FILE.fullmatch(file.read_text(encoding="utf-8"))
+    text = file.read_text(encoding="utf-8")
     try:
-        head = yaml.safe_load(parts[1]) if parts else None
-    except yaml.YAMLError as wrong:
-        raise BootFailed(f"The prompt {file} has front matter that is no YAML: {wrong}.") from wrong
-    if parts is None or not isinstance(head, dict) or not {"name", "title", "description"} <= set(head) <= _KEYS:
+        head = front_matter(text)
+    except Unreadable as wrong:
+        raise BootFailed(f"The prompt {file} cannot be read: {wrong}.") from wrong
+    if not {"name", "title", "description"} <= set(head) <= _KEYS:
         raise BootFailed(f"The prompt {file} begins with front matter: name, title, description and what it takes.")
     arguments = head.get("arguments") or {}
     if not isinstance(arguments, dict):
@@ -181,7 +180,7 @@ def _read(file: Path, sources: Mapping[str, Source]) -> PromptFile:
         description=str(head["description"]),
         arguments={str(name): str(meaning) for name, meaning in arguments.items()},
         embed=str(head.get("embed") or ""),
-        text=parts[2].strip(),
+        text=body_of(text).strip(),
     )
     if unknown := [slot for slot in prompt.slots if slot not in prompt.arguments and slot not in (*sources, PERSON)]:
         known = ", ".join(sorted([*sources, PERSON]))
