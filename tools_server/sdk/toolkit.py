@@ -310,6 +310,8 @@ def tool(
 
 # A tool by which the house itself looks, in nobody's name or for a page; no agent has it.
 house_look = partial(tool, risk="read", agents=("house",), routine=True, limit_seconds=10)
+# A tool over files in the folders of the agent that asks.
+folder_tool = partial(tool, root="*", limit_seconds=20)
 
 
 def _arguments(name: str, function: Run) -> type[BaseModel]:

@@ -17,6 +17,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from datetime import datetime, time, timedelta
 from difflib import get_close_matches
+from functools import partial
 from hashlib import sha256
 from typing import Annotated, Any
 
@@ -67,6 +68,7 @@ FREE_DAYS = 9  # that are told in one answer
 SHORTEST_GAP = timedelta(minutes=30)
 LIMIT_SECONDS = 40  # two looks at a slow server, and the expansion of what is there
 
+event_tool = partial(tool, root="*", limit_seconds=LIMIT_SECONDS, open_world=True)
 Title = Annotated[str, Field(min_length=1, max_length=200, description="What the event is called")]
 Meant = Annotated[str, Field(min_length=1, max_length=200, description="What the event is called, or its id")]
 Day = Annotated[str, Field(max_length=60, description="A date or words such as tomorrow; empty is the next one")]
@@ -97,7 +99,7 @@ class Settings(BaseModel):
 # ── tools ──────────────────────────────────────────────────────────────────────────────────────────
 
 
-@tool("calendar.list", data=EVENTS, risk="read", root="*", limit_seconds=LIMIT_SECONDS, open_world=True)
+@event_tool("calendar.list", data=EVENTS, risk="read")
 async def list_events(
     call: Call,
     day: Annotated[str, Field(max_length=60, description="A date, or words such as tomorrow or next week")] = "today",
@@ -123,7 +125,7 @@ async def list_events(
     return _answer(text, occurrences, opened)
 
 
-@tool("calendar.next", data=EVENTS, risk="read", root="*", limit_seconds=LIMIT_SECONDS, open_world=True)
+@event_tool("calendar.next", data=EVENTS, risk="read")
 async def next_event(call: Call) -> Result:
     """Tell what comes next in the calendar."""
     now = call.local()
@@ -136,7 +138,7 @@ async def next_event(call: Call) -> Result:
     )
 
 
-@tool("calendar.find", data=EVENTS, risk="read", root="*", limit_seconds=LIMIT_SECONDS, open_world=True)
+@event_tool("calendar.find", data=EVENTS, risk="read")
 async def find(
     call: Call, words: Annotated[str, Field(min_length=1, max_length=200, description="Words of its name or place")]
 ) -> Result:
@@ -163,14 +165,7 @@ async def find(
     return _answer(_("I found {series}.").format(series=series(parts, "and")), once, opened)
 
 
-@tool(
-    "calendar.free",
-    data={**EVENTS, "free": [{"start": str, "end": str}]},
-    risk="read",
-    root="*",
-    limit_seconds=LIMIT_SECONDS,
-    open_world=True,
-)
+@event_tool("calendar.free", data={**EVENTS, "free": [{"start": str, "end": str}]}, risk="read")
 async def free(
     call: Call,
     day: Annotated[
@@ -197,7 +192,7 @@ async def free(
     return replace(answer, data=data)
 
 
-@tool("calendar.add", data={"event": EVENT}, risk="change", root="*", limit_seconds=LIMIT_SECONDS, open_world=True)
+@event_tool("calendar.add", data={"event": EVENT}, risk="change")
 async def add(
     call: Call,
     title: Title,
@@ -228,7 +223,7 @@ async def add(
     )
 
 
-@tool("calendar.change", data={"event": EVENT}, risk="change", root="*", limit_seconds=LIMIT_SECONDS, open_world=True)
+@event_tool("calendar.change", data={"event": EVENT}, risk="change")
 async def change(
     call: Call,
     title: Meant,
@@ -300,15 +295,7 @@ async def _remove_question(call: Call, title: str, day: str, whole_series: bool)
     )
 
 
-@tool(
-    "calendar.remove",
-    data={"event": EVENT},
-    risk="destructive",
-    root="*",
-    limit_seconds=LIMIT_SECONDS,
-    open_world=True,
-    preview=_remove_question,
-)
+@event_tool("calendar.remove", data={"event": EVENT}, risk="destructive", preview=_remove_question)
 async def remove(call: Call, title: Meant, day: Day = "", whole_series: Whole = False) -> Result:
     """Take an event out of the calendar; of a series only the one on that day, unless it is to be all."""
     occurrence = await _meant(call, title, day, guess=False)

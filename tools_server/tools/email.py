@@ -15,6 +15,7 @@ from email.errors import HeaderParseError
 from email.headerregistry import Address
 from email.message import EmailMessage
 from email.policy import SMTP
+from functools import partial
 from typing import Annotated, Any, TypeVar
 
 import anyio
@@ -50,6 +51,7 @@ SPOKEN_CHARACTERS = 700  # a minute aloud; the rest is in the data
 PREVIEW_CHARACTERS = 200
 WORK_SECONDS = 45.0
 T = TypeVar("T")
+mail_tool = partial(tool, limit_seconds=WORK_SECONDS, open_world=True)
 
 Name = Annotated[str, Field(max_length=60, description="Which mail account, if one was said")]
 Id = Annotated[str, Field(min_length=1, max_length=100, description="A mail's id from email.list or email.search")]
@@ -68,7 +70,7 @@ class Settings(BaseModel):
 # ── tools ──────────────────────────────────────────────────────────────────────────────────────────
 
 
-@tool("email.list", data=MAILS, risk="read", limit_seconds=WORK_SECONDS, open_world=True, untrusted=True)
+@mail_tool("email.list", data=MAILS, risk="read", untrusted=True)
 async def list_mail(call: Call, count: Count = 5, unread: bool = False, account: Name = "") -> Result:
     """Tell which mails came last, or which are unread. Reading a mail here does not mark it as read."""
     if not account and not _own(call):
@@ -76,7 +78,7 @@ async def list_mail(call: Call, count: Count = 5, unread: bool = False, account:
     return await _searched(call, account, Wanted(unread=unread), count, _("unread mail") if unread else "")
 
 
-@tool("email.search", data=MAILS, risk="read", limit_seconds=WORK_SECONDS, open_world=True, untrusted=True)
+@mail_tool("email.search", data=MAILS, risk="read", untrusted=True)
 async def search(
     call: Call,
     text: Annotated[str, Field(max_length=100, description="Words in the mail; empty for any")] = "",
@@ -93,12 +95,10 @@ async def search(
     return await _searched(call, account, wanted, count, _("such mail"))
 
 
-@tool(
+@mail_tool(
     "email.read",
     data={"untrusted": bool, "mail": {**MAIL, "text": str, "attachments": [dict], "cut": bool}},
     risk="read",
-    limit_seconds=WORK_SECONDS,
-    open_world=True,
     untrusted=True,
 )
 async def read(call: Call, id: Id) -> Result:
@@ -136,15 +136,7 @@ async def _ask_send(call: Call, to: list[str], subject: str, text: str, account:
     )
 
 
-@tool(
-    "email.send",
-    data={"mail": SENT},
-    risk="outward",
-    level="explicit",
-    preview=_ask_send,
-    limit_seconds=WORK_SECONDS,
-    open_world=True,
-)
+@mail_tool("email.send", data={"mail": SENT}, risk="outward", level="explicit", preview=_ask_send)
 async def send(
     call: Call,
     to: Annotated[
@@ -169,16 +161,7 @@ async def _ask_reply(call: Call, id: str, text: str) -> str:
     )
 
 
-@tool(
-    "email.reply",
-    data={"mail": SENT},
-    risk="outward",
-    level="explicit",
-    preview=_ask_reply,
-    limit_seconds=WORK_SECONDS,
-    open_world=True,
-    untrusted=True,
-)
+@mail_tool("email.reply", data={"mail": SENT}, risk="outward", level="explicit", preview=_ask_reply, untrusted=True)
 async def reply(call: Call, id: Id, text: Text) -> Result:
     """Answer a mail, to its sender alone. It cannot be taken back, so a person is asked first."""
     account, mail = await _one(call, id)

@@ -17,7 +17,7 @@ from typing import Annotated
 from pydantic import Field
 
 from tools_server.sdk.state import ChangeReceipt, StoredReceipt
-from tools_server.sdk.toolkit import Call, Result, ToolFailed, tool
+from tools_server.sdk.toolkit import Call, Result, ToolFailed, folder_tool
 from tools_server.sdk.wording import capital, one_line, plain, spoken
 from tools_server.values.german_names import main_clause
 from tools_server.values.language import current, plural, series
@@ -52,13 +52,11 @@ Text = Annotated[str, Field(min_length=1, max_length=FACT_CHARACTERS)]
 # ── tools ──────────────────────────────────────────────────────────────────────────────────────────
 
 
-@tool(
+@folder_tool(
     "facts.remember",
     data={"fact": str, "household?": bool, "alike?": [str], "already?": bool},
     risk="change",
     idempotent=True,
-    root="*",
-    limit_seconds=20,
 )
 async def remember(
     call: Call,
@@ -91,7 +89,7 @@ async def remember(
     return Result(changed + also, data, _write(call, sheet, after, changed))
 
 
-@tool("facts.list", data={"facts": [{"text": str, "own": bool}]}, risk="read", root="*", limit_seconds=20)
+@folder_tool("facts.list", data={"facts": [{"text": str, "own": bool}]}, risk="read")
 async def list_facts(
     call: Call,
     about: Annotated[str, Field(max_length=200, description="Whom or what; leave out for everything")] = "",
@@ -125,9 +123,7 @@ async def _forget_question(call: Call, text: str) -> str:
     )
 
 
-@tool(
-    "facts.forget", data={"forgotten": [str]}, risk="destructive", root="*", limit_seconds=20, preview=_forget_question
-)
+@folder_tool("facts.forget", data={"forgotten": [str]}, risk="destructive", preview=_forget_question)
 async def forget(call: Call, text: Annotated[Text, Field(description="The fact, or what it is about")]) -> Result:
     """Forget a fact that was remembered, or all about one thing."""
     sheet, meant = _meant(call, text)

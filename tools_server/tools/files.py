@@ -19,7 +19,7 @@ from pydantic import Field
 from tools_server.gate.provenance import is_households
 from tools_server.sdk.arguments import whole
 from tools_server.sdk.state import StoredReceipt
-from tools_server.sdk.toolkit import Call, Result, ToolFailed, tool
+from tools_server.sdk.toolkit import Call, Result, ToolFailed, folder_tool
 from tools_server.sdk.wording import aloud, one_line, size, some, spoken
 from tools_server.values.language import plural, series
 from tools_server.values.language import text as _
@@ -39,14 +39,7 @@ Text = Annotated[str, Field(max_length=1_900, description="The text")]
 # ── tools ──────────────────────────────────────────────────────────────────────────────────────────
 
 
-@tool(
-    "files.list",
-    data={"folders": [str], "files": [{"name": str, "bytes": int}]},
-    risk="read",
-    root="*",
-    limit_seconds=20,
-    untrusted=True,
-)
+@folder_tool("files.list", data={"folders": [str], "files": [{"name": str, "bytes": int}]}, risk="read", untrusted=True)
 async def list_files(
     call: Call,
     folder: Annotated[str, Field(max_length=1_000, description="A folder; leave out for the top")] = "",
@@ -77,12 +70,10 @@ async def list_files(
     return Result(text, {"folders": folders, "files": files})
 
 
-@tool(
+@folder_tool(
     "files.read",
     data={"bytes": int, "text?": str, "next_offset?": int | None, "kind?": str},
     risk="read",
-    root="*",
-    limit_seconds=20,
     untrusted=True,
 )
 async def read(
@@ -118,12 +109,10 @@ def _below_the_head(text: str) -> str:
         return text
 
 
-@tool(
+@folder_tool(
     "files.search",
     data={"matches?": [{"file": str, "line": int, "text": str}], "whole?": bool},
     risk="read",
-    root="*",
-    limit_seconds=20,
     untrusted=True,
 )
 async def search(
@@ -152,7 +141,7 @@ async def search(
     return Result(text, {"matches": rows, "whole": whole})
 
 
-@tool("files.create", data={"file": str}, risk="change", root="*", limit_seconds=20)
+@folder_tool("files.create", data={"file": str}, risk="change")
 async def create(call: Call, path: Path, text: Text = "") -> Result:
     """Make a new text file. One that is already there is left as it is."""
     place = _place(call, path)
@@ -165,7 +154,7 @@ async def create(call: Call, path: Path, text: Text = "") -> Result:
     )
 
 
-@tool("files.append", data={"file": str, "bytes": int}, risk="change", root="*", limit_seconds=20)
+@folder_tool("files.append", data={"file": str, "bytes": int}, risk="change")
 async def append(call: Call, path: Path, text: Annotated[str, Field(min_length=1, max_length=1_900)]) -> Result:
     """Add lines to the end of a text file."""
     place = _place(call, path)
@@ -209,15 +198,7 @@ async def _write_question(call: Call, path: str, text: str) -> str:
     )
 
 
-@tool(
-    "files.write",
-    data={"file": str},
-    risk="destructive",
-    idempotent=True,
-    root="*",
-    limit_seconds=20,
-    preview=_write_question,
-)
+@folder_tool("files.write", data={"file": str}, risk="destructive", idempotent=True, preview=_write_question)
 async def write(call: Call, path: Path, text: Text) -> Result:
     """Write a text file whole, in place of what is in it. For a new file use files.create."""
     place = _place(call, path)
@@ -239,7 +220,7 @@ async def write(call: Call, path: Path, text: Text) -> Result:
     )
 
 
-@tool("files.move", data={"file": str}, risk="change", root="*", limit_seconds=20)
+@folder_tool("files.move", data={"file": str}, risk="change")
 async def move(call: Call, path: Path, to: Annotated[str, Field(min_length=1, max_length=1_000)]) -> Result:
     """Give a file another name, or put it into another folder. Nothing is ever overwritten."""
     place, new = _place(call, path), _folder(call, to, "to")
@@ -283,7 +264,7 @@ async def _remove_question(call: Call, path: str) -> str:
     )
 
 
-@tool("files.remove", data={"file": str}, risk="destructive", root="*", limit_seconds=20, preview=_remove_question)
+@folder_tool("files.remove", data={"file": str}, risk="destructive", preview=_remove_question)
 async def remove(call: Call, path: Path) -> Result:
     """Remove a file."""
     place = _place(call, path)

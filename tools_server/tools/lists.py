@@ -15,7 +15,7 @@ from typing import Annotated
 from pydantic import Field
 
 from tools_server.sdk.state import StoredReceipt
-from tools_server.sdk.toolkit import Call, Result, ToolFailed, tool
+from tools_server.sdk.toolkit import Call, Result, ToolFailed, folder_tool
 from tools_server.sdk.wording import capital, chosen, one_line, plain, some, spoken, told_problems
 from tools_server.values.language import in_context, noun, plural, series
 from tools_server.values.language import text as _
@@ -51,7 +51,7 @@ _WORD = re.compile(r"[^\W_]")
 # ── tools ──────────────────────────────────────────────────────────────────────────────────────────
 
 
-@tool("lists.add", data={"list": str, "added": [str], "already": [str]}, risk="change", root="*", limit_seconds=20)
+@folder_tool("lists.add", data={"list": str, "added": [str], "already": [str]}, risk="change")
 async def add(call: Call, items: Items, list: Name = SHOPPING) -> Result:
     """Put things on the shopping list or another list, which is made when there is none of that name."""
     sheet = _found(call, list, make=True)
@@ -92,9 +92,7 @@ async def add(call: Call, items: Items, list: Name = SHOPPING) -> Result:
     return _written(call, sheet, after, " ".join(texts), {"added": added, "already": had})
 
 
-@tool(
-    "lists.read", data={"list": str, "items": [{"text": str, "checked": bool}]}, risk="read", root="*", limit_seconds=20
-)
+@folder_tool("lists.read", data={"list": str, "items": [{"text": str, "checked": bool}]}, risk="read")
 async def read(
     call: Call,
     list: Name = SHOPPING,
@@ -121,14 +119,7 @@ async def read(
     return Result(text, {"list": sheet.name, "items": items})
 
 
-@tool(
-    "lists.check",
-    data={"list": str, "checked": [str], "already": [str]},
-    risk="change",
-    idempotent=True,
-    root="*",
-    limit_seconds=20,
-)
+@folder_tool("lists.check", data={"list": str, "checked": [str], "already": [str]}, risk="change", idempotent=True)
 async def check(call: Call, items: Items, list: Name = SHOPPING) -> Result:
     """Tick things off a list: they are bought or done."""
     sheet = _found(call, list)
@@ -148,7 +139,7 @@ async def check(call: Call, items: Items, list: Name = SHOPPING) -> Result:
     return _written(call, sheet, after, sentence, {"checked": ticked, "already": had})
 
 
-@tool("lists.remove", data={"list": str, "removed": [str]}, risk="change", root="*", limit_seconds=20)
+@folder_tool("lists.remove", data={"list": str, "removed": [str]}, risk="change")
 async def remove(call: Call, items: Items, list: Name = SHOPPING) -> Result:
     """Take things off a list, as if they had never been on it. For what is bought, use lists.check."""
     sheet = _found(call, list)
@@ -178,14 +169,7 @@ async def _clear_question(call: Call, list: str, checked_only: bool) -> str:
     )
 
 
-@tool(
-    "lists.clear",
-    data={"list": str, "removed": [str]},
-    risk="destructive",
-    root="*",
-    limit_seconds=20,
-    preview=_clear_question,
-)
+@folder_tool("lists.clear", data={"list": str, "removed": [str]}, risk="destructive", preview=_clear_question)
 async def clear(
     call: Call,
     list: Name = SHOPPING,
@@ -200,13 +184,7 @@ async def clear(
     return _written(call, sheet, sheet.without(gone), text, {"removed": [item.text for item in gone]})
 
 
-@tool(
-    "lists.names",
-    data={"lists": [{"name": str, "left": int}], "problems": [PROBLEM]},
-    risk="read",
-    root="*",
-    limit_seconds=20,
-)
+@folder_tool("lists.names", data={"lists": [{"name": str, "left": int}], "problems": [PROBLEM]}, risk="read")
 async def names(call: Call) -> Result:
     """Tell which lists there are."""
     sheets, problems = _all(call)

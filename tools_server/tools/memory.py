@@ -16,7 +16,7 @@ from typing import Annotated, cast
 import anyio
 from pydantic import Field
 
-from tools_server.sdk.toolkit import Call, Live, Result, ToolFailed, tool
+from tools_server.sdk.toolkit import Call, Live, Result, ToolFailed, folder_tool
 from tools_server.sdk.wording import aloud, spoken
 from tools_server.values.language import text as _
 from tools_server.values.paths import PathDenied, Root
@@ -44,12 +44,8 @@ async def opened(live: Live) -> AsyncIterator[dict[str, Shelf]]:
     yield {}
 
 
-@tool(
-    "memory.search",
-    data={"matches": [{"root": str, "document": str, "text": str, "score": float}]},
-    risk="read",
-    root="*",
-    limit_seconds=20,
+@folder_tool(
+    "memory.search", data={"matches": [{"root": str, "document": str, "text": str, "score": float}]}, risk="read"
 )
 async def search(
     call: Call,

@@ -21,7 +21,7 @@ import anyio
 from pydantic import Field
 
 from tools_server.sdk.state import StoredReceipt
-from tools_server.sdk.toolkit import Call, Result, ToolFailed, tool
+from tools_server.sdk.toolkit import Call, Result, ToolFailed, folder_tool
 from tools_server.sdk.wording import aloud, capital, chosen, one_line, plain, some, spoken, told_problems
 from tools_server.values.language import plural
 from tools_server.values.language import text as _
@@ -59,7 +59,7 @@ class NoteMatch:
 # ── tools ──────────────────────────────────────────────────────────────────────────────────────────
 
 
-@tool("notes.create", data={"note": NOTE}, risk="change", root="*", limit_seconds=20)
+@folder_tool("notes.create", data={"note": NOTE}, risk="change")
 async def create(call: Call, title: Title, text: Annotated[str, Field(max_length=1_900)] = "") -> Result:
     """Write a new note. One with the same title is left as it is: the new one gets a number."""
     wanted = one_line(title)
@@ -88,7 +88,7 @@ async def create(call: Call, title: Title, text: Annotated[str, Field(max_length
     return Result(sentence, {"note": {**values, "file": file}}, receipt)
 
 
-@tool("notes.append", data={"note": NOTE}, risk="change", root="*", limit_seconds=20)
+@folder_tool("notes.append", data={"note": NOTE}, risk="change")
 async def append(call: Call, title: Title, text: Text) -> Result:
     """Add a text to the end of a note that is already there."""
     note = _found(call, title)
@@ -100,7 +100,7 @@ async def append(call: Call, title: Title, text: Text) -> Result:
     return _rewritten(call, note, written, _("Added it to {title}.").format(title=spoken(note.title)))
 
 
-@tool("notes.write", data={"note": NOTE}, risk="change", idempotent=True, root="*", limit_seconds=20)
+@folder_tool("notes.write", data={"note": NOTE}, risk="change", idempotent=True)
 async def write(call: Call, title: Title, parts: Parts) -> Result:
     """Write the whole text of a note anew, as somebody has edited it."""
     note = _found(call, title, guess=False)
@@ -120,7 +120,7 @@ def _rewritten(call: Call, note: Paper, written: str, sentence: str) -> Result:
     return Result(sentence, {"note": _shown(note)}, receipt)
 
 
-@tool("notes.read", data={"note": NOTE, "text": str, "truncated": bool}, risk="read", root="*", limit_seconds=20)
+@folder_tool("notes.read", data={"note": NOTE, "text": str, "truncated": bool}, risk="read")
 async def read(call: Call, title: Title) -> Result:
     """Read a note aloud."""
     note = _found(call, title)
@@ -135,13 +135,7 @@ async def read(call: Call, title: Title) -> Result:
     return Result(text, data, untrusted=note.of_others)
 
 
-@tool(
-    "notes.search",
-    data={"matches": [{**NOTE, "snippet": str}], "problems": [PROBLEM]},
-    risk="read",
-    root="*",
-    limit_seconds=20,
-)
+@folder_tool("notes.search", data={"matches": [{**NOTE, "snippet": str}], "problems": [PROBLEM]}, risk="read")
 async def search(
     call: Call, words: Annotated[str, Field(min_length=1, max_length=200, description="Words to look for")]
 ) -> Result:
@@ -167,7 +161,7 @@ async def search(
     return Result(text + told_problems(problems), {"matches": rows, "problems": problems}, untrusted=others)
 
 
-@tool("notes.list", data={"notes": [NOTE], "problems": [PROBLEM]}, risk="read", root="*", limit_seconds=20)
+@folder_tool("notes.list", data={"notes": [NOTE], "problems": [PROBLEM]}, risk="read")
 async def list_notes(call: Call) -> Result:
     """Tell which notes there are, the newest first."""
     notes, problems = read_all(call.home, FOLDER, papers.DEPTH)
@@ -192,7 +186,7 @@ async def _remove_question(call: Call, title: str) -> str:
     )
 
 
-@tool("notes.remove", data={"note": NOTE}, risk="destructive", root="*", limit_seconds=20, preview=_remove_question)
+@folder_tool("notes.remove", data={"note": NOTE}, risk="destructive", preview=_remove_question)
 async def remove(call: Call, title: Title) -> Result:
     """Remove a whole note."""
     note = _found(call, title, guess=False)

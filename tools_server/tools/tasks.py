@@ -16,7 +16,7 @@ from pydantic import Field
 
 from tools_server.calendars.calendar_words import span
 from tools_server.sdk.state import StoredReceipt
-from tools_server.sdk.toolkit import Call, Result, ToolFailed, tool
+from tools_server.sdk.toolkit import Call, Result, ToolFailed, folder_tool
 from tools_server.sdk.wording import capital, chosen, one_line, plain, some, spoken, told_problems
 from tools_server.times.spoken_time import day_words
 from tools_server.times.when import NotUnderstood, understand, understand_day
@@ -71,7 +71,7 @@ class Task:
 # ── tools ──────────────────────────────────────────────────────────────────────────────────────────
 
 
-@tool("tasks.add", data={"task": TASK}, risk="change", root="*", limit_seconds=20)
+@folder_tool("tasks.add", data={"task": TASK}, risk="change")
 async def add(
     call: Call,
     title: Title,
@@ -104,7 +104,7 @@ async def add(
     return Result(sentence, {"task": {**values, "file": file.removeprefix(f"{FOLDER}/")}}, receipt)
 
 
-@tool("tasks.list", data={"tasks": [TASK], "problems": [PROBLEM]}, risk="read", root="*", limit_seconds=20)
+@folder_tool("tasks.list", data={"tasks": [TASK], "problems": [PROBLEM]}, risk="read")
 async def list_tasks(
     call: Call,
     column: Annotated[
@@ -129,19 +129,19 @@ async def list_tasks(
     return Result(text, {"tasks": [_shown(task) for task in wanted], "problems": problems})
 
 
-@tool("tasks.move", data={"task": TASK}, risk="change", idempotent=True, root="*", limit_seconds=20)
+@folder_tool("tasks.move", data={"task": TASK}, risk="change", idempotent=True)
 async def move(call: Call, title: Title, column: Column) -> Result:
     """Move a task to another column of the home task board."""
     return _moved(call, title, column)
 
 
-@tool("tasks.done", data={"task": TASK}, risk="change", idempotent=True, root="*", limit_seconds=20)
+@folder_tool("tasks.done", data={"task": TASK}, risk="change", idempotent=True)
 async def done(call: Call, title: Title) -> Result:
     """Mark a task as done."""
     return _moved(call, title, "done")
 
 
-@tool("tasks.change", data={"task": TASK}, risk="change", idempotent=True, root="*", limit_seconds=20)
+@folder_tool("tasks.change", data={"task": TASK}, risk="change", idempotent=True)
 async def change(
     call: Call,
     title: Title,
@@ -190,7 +190,7 @@ async def removing(call: Call, title: str) -> str:
     return _("Remove {title} from the task board?").format(title=spoken(task.title))
 
 
-@tool("tasks.remove", data={"task": TASK}, risk="destructive", root="*", limit_seconds=20, preview=removing)
+@folder_tool("tasks.remove", data={"task": TASK}, risk="destructive", preview=removing)
 async def remove(call: Call, title: Title) -> Result:
     """Remove a task from the home task board. To finish one, use tasks.done."""
     task = _found(call, title, guess=False)
