@@ -34,11 +34,10 @@ up before the deed begins. So a crash can cost a yes, which is then asked for ag
 from __future__ import annotations
 
 import hashlib
-import json
 import math
 import secrets
 from collections.abc import Callable, Mapping
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Literal
 
@@ -46,6 +45,7 @@ import jwt
 from cryptography.exceptions import UnsupportedAlgorithm
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
 from cryptography.hazmat.primitives.serialization import load_pem_public_key
+from pydantic import TypeAdapter
 
 from tools_server.sdk.confirmation import Confirmation, ConfirmationLevel, ConfirmedCall, PersonAnswer
 from tools_server.sdk.state import ToolsDatabase
@@ -92,6 +92,7 @@ class ConfirmationReply:
 
 
 NO_REPLY = ConfirmationReply()
+_STORED = TypeAdapter(Confirmation)  # as its row has it
 
 
 class Confirmations:
@@ -224,11 +225,11 @@ class Confirmations:
         # A clock that was set back must not make a question live longer, so one from the future is gone too.
         still = "SELECT ask FROM asks WHERE asked_at <= ? AND ? < expires_at ORDER BY rowid"
         now = self._now()
-        return [_stored(json.loads(row["ask"])) for row in self._state.rows(still, now, now)]
+        return [_STORED.validate_json(row["ask"]) for row in self._state.rows(still, now, now)]
 
     def _keep(self, ask: Confirmation) -> None:
         keep = "INSERT INTO asks VALUES (?, ?, ?, ?) ON CONFLICT (id) DO UPDATE SET ask = excluded.ask"
-        self._state.run(keep, ask.id, ask.asked_at, ask.expires_at, json.dumps(_row(ask)))
+        self._state.run(keep, ask.id, ask.asked_at, ask.expires_at, _STORED.dump_json(ask, by_alias=True).decode())
 
     def _close(self, ask: Confirmation) -> None:
         self._state.run("DELETE FROM asks WHERE id = ?", ask.id)
@@ -287,21 +288,6 @@ def _caller(actor: CallActor) -> str:
 def _asks_otherwise(ask: Confirmation, level: ConfirmationLevel, sentence: str) -> bool:
     """Tell whether a question would be put differently now: in other words, or more strictly."""
     return ask.sentence != sentence or (level == "explicit" and ask.level != level)
-
-
-def _row(ask: Confirmation) -> dict[str, Any]:
-    """Return a question as it is written; its answer has stood under "said" since the first version."""
-    row = asdict(ask)
-    row["said"] = row.pop("answer")
-    return row
-
-
-def _stored(row: Mapping[str, Any]) -> Confirmation:
-    """Return a question as it was written."""
-    answer, deed = row["said"], row["deed"]
-    fields = {name: value for name, value in row.items() if name != "said"}
-    fields["deed"] = ConfirmedCall(**{**deed, "actor": CallActor(**deed["actor"])})
-    return Confirmation(**fields, answer=PersonAnswer(**answer) if answer else None)
 
 
 def question(spec: ToolSpec, arguments: Mapping[str, Any], *, whole: bool = False) -> str:

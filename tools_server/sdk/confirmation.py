@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
+
+from pydantic import Field
 
 from tools_server.values.policy import CallActor
 
@@ -42,7 +44,8 @@ class Confirmation:
     asked_at: float  # wall clock, seconds since 1970
     expires_at: float
     tainted: bool = False  # wished after reading words of others: it stays so until it is done
-    answer: PersonAnswer | None = None  # answered, and not yet acted upon
+    # Answered, and not yet acted upon; rows of the first version called it "said".
+    answer: Annotated[PersonAnswer | None, Field(alias="said")] = None
     language: str = ""  # of its sentence, such as "de"; "" in rows of older versions
 
     def shown(self) -> dict[str, Any]:

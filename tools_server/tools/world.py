@@ -308,22 +308,6 @@ async def choose(
 
 # ── what nobody here can know or do ─────────────────────────────────────────────────────────────────────
 
-Topic = Literal[
-    "news",
-    "sport",
-    "prices",
-    "traffic",
-    "television",
-    "hours",
-    "trains",
-    "cinema",
-    "lottery",
-    "exchange",
-    "calls",
-    "channels",
-    "phone",
-    "orders",
-]
 _UNKNOWN = {
     "news": noted("I can't know the news: I read nothing outside this house."),
     "sport": noted("I can't know results or fixtures: I read nothing outside this house."),
@@ -334,19 +318,23 @@ _UNKNOWN = {
     "trains": noted("I can't know timetables or delays: I ask nobody outside this house."),
     "cinema": noted("I can't know what is playing: I ask nobody outside this house."),
     "lottery": noted("I can't know the lottery numbers: I read nothing outside this house."),
+    "exchange": noted("I don't know today's exchange rates: I ask nobody outside the house."),
     "calls": noted("I can't make calls or send texts: I have no telephone. I can leave a message for somebody here."),
     "channels": noted(
         "I can't choose channels or inputs: I only switch on and off, play, pause, and set how loud it is."
     ),
     "phone": noted("I can't find or ring a phone: none tells me where it is."),
     "orders": noted("I can't order or book anything: I ask nobody outside this house."),
-    "exchange": noted("I don't know today's exchange rates: I ask nobody outside the house."),
 }
+Topic = Annotated[
+    str,
+    Field(
+        description="What was asked about that only the world outside knows", json_schema_extra={"enum": list(_UNKNOWN)}
+    ),
+]
 
 
 @tool("world.unknown", data={"topic": str, "known": bool}, risk="read", limit_seconds=5)
-async def unknown(
-    call: Call, topic: Annotated[Topic, Field(description="What was asked about that only the world outside knows")]
-) -> Result:
+async def unknown(call: Call, topic: Topic) -> Result:
     """Say that something cannot be known or done in this house: news, results, prices, traffic, telephone calls."""
     return Result(_(_UNKNOWN[topic]), {"topic": topic, "known": False})

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from datetime import UTC, date, datetime, timedelta, tzinfo
 from typing import Literal
 
@@ -27,24 +27,16 @@ _BETWEEN = (
     noted("The moon is waning, more than half full"),
     noted("The moon is a waning crescent"),
 )
-_WATCH: Mapping[Event, Callable[[Observer, date, tzinfo | None], datetime]] = {
-    "sunrise": lambda where, day, zone: sun.sunrise(where, date=day, tzinfo=zone or UTC),
-    "sunset": lambda where, day, zone: sun.sunset(where, date=day, tzinfo=zone or UTC),
-    "dawn": lambda where, day, zone: sun.dawn(where, date=day, tzinfo=zone or UTC),
-    "dusk": lambda where, day, zone: sun.dusk(where, date=day, tzinfo=zone or UTC),
-    "noon": lambda where, day, zone: sun.noon(where, date=day, tzinfo=zone or UTC),
-}
 LONGEST_DAYS = 60  # within which every phase comes
 
 
 def sun_at(event: Event, day: date, where: Location, zone: tzinfo | None) -> datetime | None:
     """Return when the sun does that on a day; None where it does not, as in a polar summer."""
-    observer = Observer(where.latitude, where.longitude)
+    watch: Callable[..., datetime] = getattr(sun, event)  # they are called alike
     try:
-        at = _WATCH[event](observer, day, zone)
+        return watch(Observer(where.latitude, where.longitude), date=day, tzinfo=zone or UTC).astimezone(zone)
     except ValueError:
         return None
-    return at.astimezone(zone)
 
 
 def daylight(day: date, where: Location) -> timedelta | None:
