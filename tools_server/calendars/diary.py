@@ -18,7 +18,7 @@ import anyio
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 from tools_server.calendars.caldav import CalDav, CalendarObject, Conflict, ServerFailed, Silent
-from tools_server.reach.tls import in_the_house
+from tools_server.reach.tls import refuse_in_the_clear
 from tools_server.sdk.arguments import whole
 from tools_server.sdk.state import StoredReceipt
 from tools_server.sdk.toolkit import Call, Result, ToolFailed
@@ -64,13 +64,10 @@ class CalendarAccount(BaseModel):
 
     @model_validator(mode="after")
     def _guarded(self) -> CalendarAccount:
+        refuse_in_the_clear(self.url)
         parts = urlsplit(self.url)
-        if parts.scheme not in ("http", "https") or not parts.hostname:
-            raise ValueError("url begins with https://")
         if parts.username or parts.password:
             raise ValueError("write the account as user and password_file, not into the url")
-        if parts.scheme == "http" and not in_the_house(parts.hostname):
-            raise ValueError(f"{parts.hostname} is not on the network of this house, so its url begins with https://")
         return self
 
     @property

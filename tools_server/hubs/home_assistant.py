@@ -19,7 +19,7 @@ from tools_server.hubs.devices import Device, Floor, FloorPlan, Room, spoken_nam
 from tools_server.hubs.home_assistant_words import SEARCH_MEDIA, RegistryEntity, has, kind_of, services
 from tools_server.reach import websocket
 from tools_server.reach.outside import Outside
-from tools_server.reach.tls import in_the_house
+from tools_server.reach.tls import refuse_in_the_clear
 from tools_server.reach.websocket import Hung, JsonSocket
 from tools_server.values.language import text as _
 from wall.backoff import Backoff
@@ -45,13 +45,7 @@ class HomeAssistantSettings(BaseModel):
     def _guarded(self) -> HomeAssistantSettings:
         if not self.url:
             return self
-        scheme, _, rest = self.url.partition("://")
-        host = rest.partition("/")[0].rpartition("@")[2]
-        host = host[: host.index("]") + 1] if host.startswith("[") else host.partition(":")[0]
-        if scheme not in ("http", "https") or not host:
-            raise ValueError("url is an address such as https://homeassistant.local:8123")
-        if scheme == "http" and not in_the_house(host):
-            raise ValueError(f"{host} is not on the network of this house, so it is reached by https")
+        refuse_in_the_clear(self.url)
         if self.token_file is None:
             raise ValueError("token_file is needed: a long-lived access token lies in it")
         return self

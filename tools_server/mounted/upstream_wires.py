@@ -26,7 +26,7 @@ from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 from tools_server.reach.outside import Outside
 from tools_server.reach.stream import Dialled
-from tools_server.reach.tls import context, in_the_house
+from tools_server.reach.tls import context, refuse_in_the_clear
 from tools_server.values.policy import Level, Risk
 from tools_server.walls.confine import WallPlan, keep_to
 from tools_server.walls.programs import SYSTEM, programs_of
@@ -53,11 +53,8 @@ class UpstreamServer(BaseModel):
     def _one_way(self) -> UpstreamServer:
         if bool(self.command) == bool(self.url):
             raise ValueError("give a command or a url")
-        address = httpx2.URL(self.url) if self.url else None
-        if address and address.scheme not in ("http", "https"):
-            raise ValueError("url is an address such as https://tools.example.org/mcp")
-        if address and address.scheme == "http" and not in_the_house(address.host):
-            raise ValueError(f"{address.host} is not on the network of this house, so it is reached by https")
+        if self.url:
+            refuse_in_the_clear(self.url)
         return self
 
 

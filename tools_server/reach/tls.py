@@ -6,6 +6,7 @@ import ipaddress
 import ssl
 from pathlib import Path
 from typing import Literal
+from urllib.parse import urlsplit
 
 Tls = Literal["implicit", "starttls", "none"]
 HOUSE_NAMES = (".local", ".lan", ".home.arpa", ".internal")  # RFC 6762, RFC 8375, and what routers hand out
@@ -29,6 +30,15 @@ def in_the_house(host: str) -> bool:
     except ValueError:
         return name == "localhost" or name.endswith(HOUSE_NAMES)
     return address.is_loopback or address.is_private
+
+
+def refuse_in_the_clear(url: str) -> None:
+    """Raise ValueError for what is no address of the web, or one outside the house that is not reached by https."""
+    parts = urlsplit(url)
+    if parts.scheme not in ("http", "https") or not parts.hostname:
+        raise ValueError("url is an address such as https://tools.example.org")
+    if parts.scheme == "http" and not in_the_house(parts.hostname):
+        raise ValueError(f"{parts.hostname} is not on the network of this house, so it is reached by https")
 
 
 def allowed(host: str, tls: Tls) -> str:

@@ -37,13 +37,12 @@ SOMETIMES = "*"  # a rule about times, places or arguments can be stricter than 
 
 def picture(policy: Policy, agent: AgentAccount, actions: Sequence[Action]) -> str:
     """Return what an agent may do for each role. Tools that it may use for nobody are left out."""
-    rows = [(action.tool, action.risk, *_verdicts(policy, agent, action)) for action in actions]
-    shown = [row for row in rows if any(verdict != SIGNS["deny"] for verdict in row[2:])]
+    shown = [(row["tool"], row["risk"], *row["verdicts"].values()) for row in table(policy, agent, actions)]
     if not shown:
         return f"The agent {agent.name} may use no tool."
-    table = [("the agent " + agent.name, "risk", *ROLES), *shown]
-    widths = [max(len(row[column]) for row in table) for column in range(len(table[0]))]
-    lines = ["  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip() for row in table]
+    rows = [("the agent " + agent.name, "risk", *ROLES), *shown]
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    lines = ["  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip() for row in rows]
     return "\n".join([lines[0], "  ".join("─" * width for width in widths), *lines[1:]])
 
 
