@@ -10,22 +10,11 @@ import re
 import unicodedata
 from collections.abc import Callable, Sequence
 
-_ONES = (
-    "null ein zwei drei vier fünf sechs sieben acht neun zehn elf zwölf dreizehn vierzehn fünfzehn sechzehn siebzehn"
-)
-_NUMBERS = {word: number for number, word in enumerate(f"{_ONES} achtzehn neunzehn".split())}
-_TENS = {"zwanzig": 20, "dreißig": 30, "vierzig": 40, "fünfzig": 50, "sechzig": 60, "siebzig": 70, "achtzig": 80}
-_NUMBERS |= _TENS
-_NUMBERS |= {
-    f"{one}und{tens}": base + number
-    for tens, base in _TENS.items()
-    for one, number in list(_NUMBERS.items())[1:10]
-    if number < 10
-}
-_NUMBERS |= {"eins": 1, "zwo": 2}
+from tools_server.values.number_words import GERMAN as NUMBERS
+
 _ORDINALS = {"erst": 1, "zweit": 2, "dritt": 3, "viert": 4, "fünft": 5, "sechst": 6, "siebt": 7, "acht": 8, "neunt": 9}
-_ORDINALS |= {f"{word}t": number for word, number in _NUMBERS.items() if 10 <= number <= 19}
-_ORDINALS |= {f"{word}st": number for word, number in _NUMBERS.items() if 20 <= number <= 31}
+_ORDINALS |= {f"{word}t": number for word, number in NUMBERS.items() if 10 <= number <= 19}
+_ORDINALS |= {f"{word}st": number for word, number in NUMBERS.items() if 20 <= number <= 31}
 _WEEKDAYS = {
     "montag": "monday",
     "dienstag": "tuesday",
@@ -82,7 +71,7 @@ _UNITS = {
     "monat": "month",
     "jahr": "year",
 }
-_NUMBER_WORD = re.compile(rf"\b({'|'.join(sorted(_NUMBERS, key=len, reverse=True))})\b")
+_NUMBER_WORD = re.compile(rf"\b({'|'.join(sorted(NUMBERS, key=len, reverse=True))})\b")
 _ORDINAL_WORD = re.compile(rf"\b({'|'.join(sorted(_ORDINALS, key=len, reverse=True))})e[nrsm]?\b")
 _DAY = "|".join(_WEEKDAYS)
 _MONTH = "|".join(_MONTHS)
@@ -103,7 +92,7 @@ def _length(match: re.Match[str]) -> str:
 
 
 def _and_a_half(match: re.Match[str]) -> str:
-    return f"{_NUMBERS.get(match[1], match[1])} hours and 30 minutes"
+    return f"{NUMBERS.get(match[1], match[1])} hours and 30 minutes"
 
 
 def _half_to(match: re.Match[str]) -> str:
@@ -133,7 +122,7 @@ def _steps() -> Sequence[_Step]:
         (r"\b(?:(?:einer|eine) )?viertel ?stunde\b", "15 minutes"),
         (r"\b(?:einer |eine |'?ner )?halben? stunde\b", "30 minutes"),
         (r"\b(?:anderthalb|eineinhalb|1 ?einhalb) stunden\b", "1 hour and 30 minutes"),
-        (rf"\b({'|'.join(_NUMBERS)}|\d+) ?(?:und ?)?einhalb stunden\b", _and_a_half),
+        (rf"\b({'|'.join(NUMBERS)}|\d+) ?(?:und ?)?einhalb stunden\b", _and_a_half),
         (r"\bheute in (?=\d+ (?:tag|woche))", "in "),
         (r"\b(?:einer|einem|eine|einen)(?= (?:" + "|".join(_UNITS) + r"))", "1"),
         (r"\b(?:ein paar|einige)(?= (?:" + "|".join(_UNITS) + r"))", "3"),
@@ -247,7 +236,7 @@ def english(text: str) -> str:
     words = _folded(text)
     words = re.sub(r"\b(\d{1,2})\.(?!\d)", lambda match: nth(int(match[1])), words)
     words = _ORDINAL_WORD.sub(lambda match: nth(_ORDINALS[match[1]]), words)
-    words = _NUMBER_WORD.sub(lambda match: str(_NUMBERS[match[1]]), words)
+    words = _NUMBER_WORD.sub(lambda match: str(NUMBERS[match[1]]), words)
     for pattern, to in _STEPS:
         words = pattern.sub(to, words)
     return " ".join(words.split())

@@ -8,18 +8,13 @@ from dataclasses import dataclass
 
 from tools_server.times.german import english, nth
 from tools_server.values.language import current
+from tools_server.values.number_words import ENGLISH
 
-_SMALL = """
-zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen seventeen
-eighteen nineteen
-"""
-_ROUND_TENS = "twenty thirty forty fifty sixty seventy eighty ninety"
 _NTHS = """
 zeroth first second third fourth fifth sixth seventh eighth ninth tenth eleventh twelfth thirteenth fourteenth
 fifteenth sixteenth seventeenth eighteenth nineteenth twentieth
 """
-_ONES = _SMALL.split()
-_TENS = dict(zip(_ROUND_TENS.split(), range(20, 100, 10), strict=True))
+_TENS = {word: number for word, number in ENGLISH.items() if number >= 20}
 _ORDINALS = _NTHS.split()
 _ROUND = {"thirtieth": 30}
 _SECOND_AFTER = ("the", "every", "each", "on")  # "the second of May", but "in a second"
@@ -112,16 +107,14 @@ def _numbers(words: list[str]) -> list[str]:
     while at < len(words):
         word, following = words[at], words[at + 1] if at + 1 < len(words) else ""
         at += 1
-        if word in _TENS and following in _ONES[1:10]:
-            made.append(str(_TENS[word] + _ONES.index(following)))
+        if word in _TENS and 0 < ENGLISH.get(following, 0) < 10:
+            made.append(str(_TENS[word] + ENGLISH[following]))
             at += 1
         elif word in _TENS and following in _ORDINALS[1:10]:
             made.append(nth(_TENS[word] + _ORDINALS.index(following)))
             at += 1
-        elif word in _TENS:
-            made.append(str(_TENS[word]))
-        elif word in _ONES:
-            made.append(str(_ONES.index(word)))
+        elif word in ENGLISH:
+            made.append(str(ENGLISH[word]))
         elif word == "second" and not (made and (made[-1] in _SECOND_AFTER or re.fullmatch(MONTH, made[-1]))):
             made.append(word)
         elif word in _ORDINALS:

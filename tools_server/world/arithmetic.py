@@ -10,31 +10,15 @@ import re
 from fractions import Fraction
 from math import isqrt, log10
 
+from tools_server.values.number_words import ENGLISH, GERMAN
+
 LONGEST_CHARACTERS = 200
 MOST_TOKENS = 60
 MOST_DIGITS = 30  # of anything on the way: more is no sum that is asked aloud
 MOST_DEPTH = 20
 MOST_POWER = 1000
 
-_EN_ONES = (
-    "zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen seventeen"
-    " eighteen nineteen"
-)
-_EN_TENS = "twenty thirty forty fifty sixty seventy eighty ninety"
-_DE_ONES = (
-    "null eins zwei drei vier fünf sechs sieben acht neun zehn elf zwölf dreizehn vierzehn fünfzehn sechzehn siebzehn"
-    " achtzehn neunzehn"
-)
-_DE_TENS = "zwanzig dreißig vierzig fünfzig sechzig siebzig achtzig neunzig"
-_SMALL = {word: value for ones in (_EN_ONES, _DE_ONES) for value, word in enumerate(ones.split())} | {
-    "ein": 1,
-    "eine": 1,
-}
-_TENS = {
-    word: value for tens in (_EN_TENS, _DE_TENS) for value, word in zip(range(20, 100, 10), tens.split(), strict=True)
-}
-_SMALL |= _TENS | {"dreissig": 30}
-_SMALL |= {f"{one}und{ten}": n + m for one, n in _SMALL.items() if 0 < n < 10 for ten, m in _TENS.items()}
+_SMALL = ENGLISH | GERMAN | {"eine": 1, "dreissig": 30}
 _LARGE = {"hundred": 100, "thousand": 1000, "million": 10**6, "billion": 10**9}
 _LARGE |= {"hundert": 100, "tausend": 1000, "millionen": 10**6, "milliarden": 10**9, "milliarde": 10**9}
 _SIGNS = (  # what is said → signs; the first that fits a place is taken
@@ -150,7 +134,7 @@ def _number_at(words: list[str], at: int) -> tuple[int, int]:
         group, end = 1, at + 1
     while end < len(words):
         word = words[end]
-        if word in _SMALL and (group % 100 == 0 or (group % 100 in _TENS.values() and _SMALL[word] < 10)):
+        if word in _SMALL and (group % 100 == 0 or (group % 100 in range(20, 100, 10) and _SMALL[word] < 10)):
             group += _SMALL[word]
         elif re.fullmatch(r"\d+", word) and end + 1 < len(words) and words[end + 1] in _LARGE and not group:
             group = int(word)
