@@ -245,33 +245,23 @@ def standing(agent: AgentAccount, actor: CallActor) -> CallActor:
 
 
 def _wall(agent: AgentAccount, actor: CallActor, action: Action) -> Decision:
+    def deny(rule: str, sentence: str, **places: str) -> Decision:
+        return Decision("deny", rule, sentence.format(name=agent.name, tool=action.tool, **places))
+
     # Every refusal is found before anything is allowed, so that a generous pattern cannot outweigh a narrow tool.
     if action.agents and agent.name not in action.agents:
-        only = _(" and ").join(action.agents)
-        return Decision("deny", "tool.agents", _("Only {only} may use {tool}.").format(only=only, tool=action.tool))
+        return deny("tool.agents", _("Only {only} may use {tool}."), only=_(" and ").join(action.agents))
     if agent.roles and actor.role not in agent.roles:
-        return Decision(
-            "deny",
-            "agent.roles",
-            _("The {name} agent does not act for a {role}.").format(name=agent.name, role=actor.role),
-        )
+        return deny("agent.roles", _("The {name} agent does not act for a {role}."), role=actor.role)
     if action.root == OWN_ROOT and not agent.roots:
-        return Decision("deny", "agent.roots", _("The {name} agent has no folder of its own.").format(name=agent.name))
+        return deny("agent.roots", _("The {name} agent has no folder of its own."))
     if action.root not in ("", OWN_ROOT, *agent.roots):
-        return Decision(
-            "deny",
-            "agent.roots",
-            _("The {name} agent may not touch the folder {root}.").format(name=agent.name, root=action.root),
-        )
-    if granted := action.granted_to(agent):
-        return Decision(
-            "allow",
-            f"agent.tools:{granted}",
-            _("The {name} agent may use {pattern}.").format(name=agent.name, pattern=action.tool),
-        )
-    return Decision(
-        "deny", "agent.tools", _("The {name} agent may not use {tool}.").format(name=agent.name, tool=action.tool)
-    )
+        return deny("agent.roots", _("The {name} agent may not touch the folder {root}."), root=action.root)
+    granted = action.granted_to(agent)
+    if not granted:
+        return deny("agent.tools", _("The {name} agent may not use {tool}."))
+    reason = _("The {name} agent may use {pattern}.").format(name=agent.name, pattern=action.tool)
+    return Decision("allow", f"agent.tools:{granted}", reason)
 
 
 def fits_any(patterns: tuple[str, ...], value: str) -> bool:
