@@ -18,7 +18,7 @@ from cryptography.hazmat.primitives.serialization import Encoding, PublicFormat
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from tools_server.boot.opening import BootFailed, ServerSettings, opened_gate
+from tools_server.boot.opening import ServerSettings, opened_gate
 from tools_server.gate.call_request import CallRequest, CallResult
 from tools_server.gate.confirmations import (
     MOST_OPEN,
@@ -30,6 +30,7 @@ from tools_server.gate.confirmations import (
 )
 from tools_server.sdk.confirmation import ConfirmedCall
 from tools_server.sdk.toolkit import Call, Result
+from tools_server.values.household import BootFailed
 from tools_server.values.policy import Action, AgentAccount, CallActor, Decision, Hours, Rule
 
 ANNA = {"person": "Anna", "device": "phone", "role": "adult", "room": "kitchen"}

@@ -22,7 +22,7 @@ from aiosmtpd.smtp import SMTP, AuthResult, Envelope, Session
 from tests.certificates import certificate, serving
 from tests.processes import free_port
 from tests.tools_server.conftest import Straight
-from tools_server.boot.opening import BootFailed, ServerSettings, opened_gate
+from tools_server.boot.opening import ServerSettings, opened_gate
 from tools_server.gate.call_request import CallRequest, CallResult
 from tools_server.gate.confirmations import NO_REPLY, ConfirmationReply
 from tools_server.gate.gate import Gate
@@ -31,6 +31,7 @@ from tools_server.post.mail_text import html_text, read
 from tools_server.reach.outside import Outside
 from tools_server.sdk.toolkit import Result, ToolFailed
 from tools_server.tools.email import since_day
+from tools_server.values.household import BootFailed
 from tools_server.values.policy import CallActor
 
 POLICY = Path(__file__).parents[2] / "policy.toml"

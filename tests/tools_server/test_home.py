@@ -33,7 +33,7 @@ from websockets.sync.server import Server, ServerConnection, serve
 
 from tests.processes import free_port
 from tests.tools_server.conftest import Straight
-from tools_server.boot.opening import BootFailed, ServerSettings, opened_gate
+from tools_server.boot.opening import ServerSettings, opened_gate
 from tools_server.gate.call_request import CallRequest, CallResult
 from tools_server.gate.gate import Gate
 from tools_server.gate.record import AuditEntry
@@ -42,6 +42,7 @@ from tools_server.hubs.mqtt_commands import commands
 from tools_server.hubs.mqtt_discovery import Unclear, discovered
 from tools_server.hubs.mqtt_states import value_at
 from tools_server.sdk.toolkit import Result
+from tools_server.values.household import BootFailed
 from tools_server.values.policy import CallActor
 
 RULES = """

@@ -9,8 +9,9 @@ from typing import Any
 
 import pytest
 
+from tools_server.values.household import BootFailed
 from tools_server.values.policy import Action, AgentAccount, CallActor, Decision, Hours, Policy, Rule, decide
-from tools_server.values.rules import RulesWrong, read_policy
+from tools_server.values.rules import read_policy
 
 POLICY = Path(__file__).parents[2] / "policy.toml"
 FAMILY = AgentAccount("family", ("*",), roots=("papers",), acts_as="adult")
@@ -147,7 +148,7 @@ LIMIT = '[[limit]]\nid = "a"\nat_most = 1\nper_seconds = 60\n'
 @pytest.mark.parametrize(
     ("text", "sentence"),
     [
-        ("[", "are not TOML"),
+        ("[", "is not TOML"),
         ("[[rules]]", "unknown key 'rules'"),
         ("rule = 1", "write each rule as [[rule]]"),
         ('[[rule]]\nthen = "deny"', "rule 1 needs an id"),
@@ -175,13 +176,13 @@ LIMIT = '[[limit]]\nid = "a"\nat_most = 1\nper_seconds = 60\n'
     ],
 )
 def test_a_row_that_cannot_be_meant_is_named(data: Path, text: str, sentence: str) -> None:
-    with pytest.raises(RulesWrong) as wrong:
+    with pytest.raises(BootFailed) as wrong:
         table(data, text)
     assert sentence in str(wrong.value)
 
 
 def test_a_table_that_is_not_there_is_said(data: Path) -> None:
-    with pytest.raises(RulesWrong, match="cannot be read: No such file"):
+    with pytest.raises(BootFailed, match="cannot be read: No such file"):
         read_policy(data / "nowhere.toml")
 
 

@@ -20,7 +20,8 @@ from anyio.abc import Process
 from mcp import Client, StdioServerParameters
 from mcp.shared.exceptions import MCPError
 
-from tools_server.boot.opening import BootFailed, read_agents
+from tools_server.boot.opening import read_agents
+from tools_server.values.household import BootFailed
 from wall.chain import verify
 
 POLICY = Path(__file__).parents[2] / "policy.toml"

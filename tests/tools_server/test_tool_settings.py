@@ -7,8 +7,9 @@ from pathlib import Path
 import pytest
 
 import tools_server.tools
-from tools_server.boot.opening import BootFailed, read_tool_settings
+from tools_server.boot.opening import read_tool_settings
 from tools_server.sdk.toolkit import find
+from tools_server.values.household import BootFailed
 
 
 @pytest.mark.parametrize(

@@ -21,13 +21,14 @@ from hypothesis import strategies as st
 from mcp.server import MCPServer
 
 import tools_server.tools
-from tools_server.boot.opening import BootFailed, ServerSettings, opened_gate
+from tools_server.boot.opening import ServerSettings, opened_gate
 from tools_server.gate.call_request import CallRequest, CallResult
 from tools_server.gate.gate import Gate
 from tools_server.gate.record import AuditEntry
 from tools_server.mounted.definitions import Unfit, clean, definition, pinned, projected, validator
 from tools_server.sdk.arguments import checked
 from tools_server.sdk.toolkit import Result, ToolFailed, find
+from tools_server.values.household import BootFailed
 from tools_server.values.policy import CallActor
 
 from .conftest import Straight

@@ -7,7 +7,6 @@ import difflib
 import re
 import socket as sockets
 import time
-import tomllib
 import zoneinfo
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
@@ -26,20 +25,17 @@ from tools_server.gate.signed_head import AUDIT_FILE, read_signed_head
 from tools_server.reach.outside import Outside
 from tools_server.sdk.state import ToolsDatabase
 from tools_server.sdk.toolkit import Toolbox, find
+from tools_server.values.household import BootFailed, read_toml
 from tools_server.values.language import languages
 from tools_server.values.paths import Root
-from tools_server.values.policy import AgentAccount, Policy
+from tools_server.values.policy import AgentAccount
 from tools_server.values.prove import SoundnessQuestion, prove
-from tools_server.values.rules import RulesWrong, read_policy
+from tools_server.values.rules import read_policy
 from tools_server.values.stderr import say
 from tools_server.values.uptime import Uptime, since_boot
 from tools_server.walls.porter import Porter
 from wall.chain import Chain, ChainBroken
 from wall.roles import ROLES
-
-
-class BootFailed(Exception):
-    """The server cannot start; `str()` is a sentence that says what to do."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,12 +89,7 @@ _ROOT_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,80}")
 
 def read_agents(file: Path) -> tuple[dict[str, AgentAccount], dict[str, AgentAccount]]:
     """Return the agents by the SHA-256 of their token, and by name. Raises `BootFailed` naming the wrong key."""
-    try:
-        table = tomllib.loads(file.read_text(encoding="utf-8"))
-    except OSError as missing:
-        raise BootFailed(f"The agents file {file} cannot be read: {missing.strerror}.") from missing
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as wrong:
-        raise BootFailed(f"The agents file {file} is not TOML: {wrong}.") from wrong
+    table = read_toml(file, "agents file")
     by_token: dict[str, AgentAccount] = {}
     by_name: dict[str, AgentAccount] = {}
     for name, entry in table.items():
@@ -158,16 +149,13 @@ def question(agents: Path, policy: Path) -> SoundnessQuestion:
     _, by_name = read_agents(agents)
     specs = find(tools_server.tools).tools.values()
     takes = {spec.name: tuple(spec.schema["properties"]) for spec in specs}
-    return SoundnessQuestion(_policy(policy), tuple(by_name.values()), tuple(spec.action for spec in specs), takes)
+    return SoundnessQuestion(read_policy(policy), tuple(by_name.values()), tuple(spec.action for spec in specs), takes)
 
 
 def prove_rules(settings: ServerSettings, solve: Callable[[str], str] | None = None) -> None:
     """Return when the rules are sound as a whole, for these agents and tools. Raises `BootFailed` with a sentence."""
     settings.data.mkdir(mode=0o700, parents=True, exist_ok=True)
-    try:
-        prove(question(settings.agents, settings.policy), settings.data, solve)
-    except RulesWrong as wrong:
-        raise BootFailed(str(wrong)) from wrong
+    prove(question(settings.agents, settings.policy), settings.data, solve)
 
 
 @contextmanager
@@ -182,7 +170,7 @@ def opened_gate(
     `toolbox` is other tools than those of the house.
     """
     by_token, by_name = read_agents(settings.agents)
-    policy = _policy(settings.policy)
+    policy = read_policy(settings.policy)
     toolbox = toolbox or find(tools_server.tools)
     tool_settings = read_tool_settings(settings.tools, toolbox)
     zone = _zone(settings.timezone)
@@ -239,21 +227,9 @@ def _house_key(file: Path | None) -> Ed25519PublicKey | None:
         raise BootFailed(str(wrong)) from wrong
 
 
-def _policy(file: Path) -> Policy:
-    try:
-        return read_policy(file)
-    except RulesWrong as wrong:
-        raise BootFailed(str(wrong)) from wrong
-
-
 def read_tool_settings(file: Path | None, toolbox: Toolbox) -> dict[str, BaseModel]:
     """Return the settings of every tool file that has some. Raises `BootFailed` naming the wrong key."""
-    try:
-        tables = tomllib.loads(file.read_text(encoding="utf-8")) if file else {}
-    except OSError as missing:
-        raise BootFailed(f"The settings of the tools, {file}, cannot be read: {missing.strerror}.") from missing
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as wrong:
-        raise BootFailed(f"The settings of the tools, {file}, are not TOML: {wrong}.") from wrong
+    tables = read_toml(file, "file of the tools' settings") if file else {}
     if unknown := set(tables) - set(toolbox.settings):
         meant = _meant(min(unknown), toolbox.settings)
         raise BootFailed(f"[tools.{min(unknown)}]: there is no such tool with settings. {meant}")

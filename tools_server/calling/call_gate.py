@@ -7,11 +7,12 @@ import sqlite3
 from collections.abc import AsyncIterator
 from contextlib import AbstractAsyncContextManager, ExitStack, asynccontextmanager
 
-from tools_server.boot.opening import BootFailed, ServerSettings, opened_gate
+from tools_server.boot.opening import ServerSettings, opened_gate
 from tools_server.boot.wall_plan import walled
 from tools_server.calling.call_client import CallAnswer, CallClient, CannotAsk, CommandLineCall, SignedYes
 from tools_server.gate.call_request import CallRequest, CallResult
 from tools_server.gate.confirmations import NO_REPLY, ConfirmationReply
+from tools_server.values.household import BootFailed
 
 # No server of the house runs, so there is nobody who could bring an answer in time.
 HOW = "That needs a person's yes: at a terminal, with --house-private-key, or of the running server, with --socket."

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import tomllib
 from collections.abc import Iterator, Mapping
 from datetime import tzinfo
 from functools import partial
@@ -87,7 +88,9 @@ async def preview(
     """Tell the owner which calls of the last days would have got another verdict under other rules."""
     call.require_manager()
     try:
-        other = policy_of(policy, Path("policy.toml"))
+        other = policy_of(tomllib.loads(policy), Path("policy.toml"))
+    except tomllib.TOMLDecodeError as wrong:
+        raise ToolFailed("invalid", f"The policy is not TOML: {wrong}.") from wrong
     except RulesWrong as wrong:
         raise ToolFailed("invalid", str(wrong)) from wrong
     call.gate.record.flush()

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import re
-import tomllib
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from tools_server.values.household import BootFailed, read_toml
 from tools_server.values.policy import DAYS, RISKS, TAINT, Budget, Hours, Policy, RateLimit, Rule
 from tools_server.values.rights import rules_of_roles
 from wall.roles import ROLES
@@ -23,27 +23,17 @@ _BUDGET = ("id", "agents", "units_per_day")
 _KNOWN = {"roles": ROLES, "risks": RISKS, "days": DAYS}
 
 
-class RulesWrong(Exception):
+class RulesWrong(BootFailed):
     """The table cannot be used; `str()` is a sentence that says where and what would be right."""
 
 
 def read_policy(file: Path) -> Policy:
-    """Return the table in a file, and below it what the roles themselves may not. Raises `RulesWrong`."""
-    try:
-        text = file.read_text(encoding="utf-8")
-    except OSError as missing:
-        raise RulesWrong(f"The rules in {file} cannot be read: {missing.strerror}.") from missing
-    except UnicodeDecodeError as wrong:
-        raise RulesWrong(f"The rules in {file} are not TOML: {wrong}.") from wrong
-    return policy_of(text, file)
+    """Return the table in a file, and below it what the roles themselves may not. Raises `BootFailed`."""
+    return policy_of(read_toml(file, "policy file"), file)
 
 
-def policy_of(text: str, file: Path) -> Policy:
-    """Return the table in a text, which is called `file` where it is wrong. Raises `RulesWrong`."""
-    try:
-        table = tomllib.loads(text)
-    except tomllib.TOMLDecodeError as wrong:
-        raise RulesWrong(f"The rules in {file} are not TOML: {wrong}.") from wrong
+def policy_of(table: Mapping[str, Any], file: Path) -> Policy:
+    """Return the table that stands in `file`, as it is called where it is wrong. Raises `RulesWrong`."""
     _only(f"{file}", table, ("rule", "limit", "budget", "costs"))
     rules = tuple(_rule(where, row) for where, row in _rows(file, table, "rule"))
     limits = tuple(_limit(where, row) for where, row in _rows(file, table, "limit"))
