@@ -367,7 +367,7 @@ class RealtimeConnection:
 
     async def _delete_item(self, event: Json) -> None:
         item = self._wire.items.get(_needed(event, "item_id"))
-        self._not_under_way(item)
+        await self._wait_until_over(item)
         self._wire.items.remove(item["id"])
         self._typed = [typed for typed in self._typed if typed is not item]
         if turn_id := self._wire.turn_of_item.pop(item["id"], ""):
@@ -382,12 +382,14 @@ class RealtimeConnection:
             raise settings.wrong("audio_end_ms", "a whole number, not negative", end)
         if event.get("content_index", 0) != 0:
             raise settings.wrong("content_index", "0", event["content_index"])
-        self._not_under_way(item)
+        await self._wait_until_over(item)
         turn_id = self._wire.turn_of_item.get(item["id"], "")
         item["content"][0]["transcript"] = await self._session.truncate(turn_id, end)
         await self._put(truncated(item["id"], end))
 
-    def _not_under_way(self, item: Json) -> None:
+    async def _wait_until_over(self, item: Json) -> None:
+        """Wait for an item that is being cut short. Raises `RequestError` for one that is still made."""
+        await self._session.settled()
         if item["status"] == "in_progress":
             raise RequestError(
                 f"item {item['id']!r} is still being made",

@@ -205,6 +205,11 @@ class Session:
         if not await self._happens(Input.CANCEL):
             raise RequestError("there is no reply to cancel", code="response_cancel_not_active")
 
+    async def settled(self) -> None:
+        """Return once what happens just now is carried out: a reply that is being cut short is over."""
+        async with self._turnstile:
+            pass
+
     async def say(self, text: str) -> None:
         """Say something that nobody asked for, as soon as nobody speaks; returns when it is over or was hushed.
 

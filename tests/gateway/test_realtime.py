@@ -15,18 +15,20 @@ import anyio
 import pytest
 import websockets
 
+from atlas.agents.agent import AgentAnswer
 from atlas.audio import AudioChunk, silence
 from atlas.bell import Ringing
 from atlas.config import Config
-from atlas.conversation import Actor
+from atlas.conversation import Actor, Turn
 from atlas.errors import EngineError, StoreError
+from atlas.events import Emit
 from atlas.gateway import files, realtime
 from atlas.gateway.realtime_items import Items, read_item
 from atlas.gateway.realtime_sound import CODES, LEVELS, Inward, Outward, SoundPace
 from atlas.speech.resample import resampled
 from atlas.speech.vad_scripted import voice
 from atlas.speech.wav import write_wav
-from tests.gateway.small_house import SmallHouse, served
+from tests.gateway.small_house import SmallHouse, let_others_run, served
 from tests.processes import until
 from wall.roles import Role
 
@@ -296,6 +298,34 @@ async def test_speaking_over_the_reply_cancels_it_and_tells_what_was_heard(small
         small.chat.words = ("All right.",)
         assert (await caller.until("response.done")).response.status == "completed"
         assert small.chat.turns[-1].history[-1].text == heard, "history keeps only the words that were heard"
+
+
+async def test_who_says_how_much_it_played_the_moment_it_is_told_of_speech_is_waited_for(
+    small: SmallHouse, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    small.chat.endless = True
+    answer, may_end = small.chat.respond, anyio.Event()
+
+    async def reluctant(turn: Turn, emit: Emit) -> AgentAnswer | None:
+        try:
+            return await answer(turn, emit)
+        finally:
+            with anyio.CancelScope(shield=True):
+                await may_end.wait()
+
+    monkeypatch.setattr(small.chat, "respond", reluctant)
+    async with calling(small) as caller:
+        await caller.hear()
+        item_id = (await caller.until("response.output_audio.delta")).item_id
+        await caller.hear(wire(voice(1.0)))
+        await caller.until("input_audio_buffer.speech_started")
+        await caller.connection.conversation.item.truncate(item_id=item_id, content_index=0, audio_end_ms=0)
+        await let_others_run()
+        may_end.set()
+        await caller.until("response.done")
+        assert "error" not in caller.kinds()
+        await caller.until("conversation.item.truncated")
+        small.chat.endless = False
 
 
 async def test_a_reply_that_is_cancelled_by_the_client(small: SmallHouse) -> None:
