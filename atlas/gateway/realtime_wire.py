@@ -114,6 +114,7 @@ class SessionView:
         self._voice = voice
         self._voice_rate = voice_rate
         self._interrupted: Response | None = None  # over, while its turn waits for what the client's tool says
+        self._client_works = False  # on a call
         self._seconds: dict[str, float] = {}  # of utterances not transcribed yet
 
     def messages(self, event: Event, timings: Mapping[str, int]) -> list[Json]:
@@ -135,7 +136,12 @@ class SessionView:
                 return self._started(event)
             case TurnEnded():
                 return self._ended(event, timings)
-        resumed = self.resumed() if isinstance(event, SpeechOut | TextDelta | ToolStarted) else []
+            case ToolFinished(call=call) if call.name in self.client_tools:
+                self._client_works = False
+                return []  # the client knows better what came of it
+        # "One moment", said while the client works, opens no response: a stock client would first wait for its end.
+        goes_on = isinstance(event, SpeechOut | TextDelta | ToolStarted) and not self._client_works
+        resumed = self.resumed() if goes_on else []
         return [*resumed, *self._in_response(event)] if self.response is not None else []
 
     def _in_response(self, event: Event) -> list[Json]:
@@ -153,8 +159,6 @@ class SessionView:
                 return [*self._begun(), *deltas] if deltas else []
             case ToolStarted(call) if call.name in self.client_tools:
                 return self._client_called(call)
-            case ToolFinished(call=call) if call.name in self.client_tools:
-                return []  # the client knows better
             case ToolStarted(call):
                 used = {"call_id": call.id, "name": call.name, "arguments": dict(call.arguments)}
                 return [message("atlas.tool_started", response_id=response.id, **used)]
@@ -238,7 +242,7 @@ class SessionView:
         response.calls.append(item)
         closing = self._closed(TurnEnded(response.turn_id, "done", "", "model")) if response.item else []
         done = self._response("completed") | {"output": self._output()}
-        self._interrupted, self.response = response, None
+        self._interrupted, self.response, self._client_works = response, None, True
         return [
             message("response.output_item.added", response_id=response.id, output_index=place, item=begun),
             message("conversation.item.added", item=begun, previous_item_id=before),
@@ -268,7 +272,7 @@ class SessionView:
 
     def _ended(self, event: TurnEnded, timings: Mapping[str, int]) -> list[Json]:
         resumed = self.resumed() if event.end != "cancelled" and event.end != "interrupted" else []
-        self._interrupted = None
+        self._interrupted, self._client_works = None, False
         response = self.response
         if response is None:
             return []

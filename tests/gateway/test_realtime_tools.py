@@ -13,8 +13,10 @@ from openai import APIStatusError, AsyncOpenAI
 
 from atlas.config import Config
 from atlas.gateway import realtime_calls
-from tests.gateway.small_house import SmallHouse, served
+from atlas.voice import reply
+from tests.gateway.small_house import SmallHouse, let_others_run, served
 from tests.gateway.test_realtime import calling, utterance
+from tests.processes import until
 
 WEATHER = {
     "type": "function",
@@ -69,6 +71,28 @@ async def test_a_call_that_the_client_never_answers_ends(small: SmallHouse, monk
         await caller.until("response.done")
         said = (await caller.until("response.done")).response.output[0].content[0].transcript
         assert "no answer" in said
+
+
+async def test_one_moment_said_while_a_clients_tool_works_is_no_response_of_its_own(
+    small: SmallHouse, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(reply, "WAITING_SECONDS", 0.0)
+    monkeypatch.setattr(small.house, "waiting", {"en": "One moment."})
+    async with calling(small) as caller:
+        await caller.send("session.update", session={"type": "realtime", "tools": [WEATHER]})
+        await caller.send("conversation.item.create", item=typed("how is the weather"))
+        await caller.send("response.create")
+        call = await caller.until("response.function_call_arguments.done")
+        await until(lambda: small.voice.texts)
+        await let_others_run()
+        output = {"type": "function_call_output", "call_id": call.call_id, "output": "raining"}
+        await caller.send("conversation.item.create", item=output)
+        while (await caller.until("conversation.item.done")).item.type != "function_call_output":
+            pass
+        assert caller.kinds().count("response.created") == 1
+        await caller.send("response.create")
+        await caller.until("response.created")
+        assert (await caller.until("response.done")).response.output[0].content[0].transcript == "It is raining."
 
 
 async def test_speaking_while_a_clients_tool_works_ends_the_turn(small: SmallHouse) -> None:
