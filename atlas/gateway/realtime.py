@@ -39,6 +39,7 @@ MESSAGE_BYTES = 4 * 1024 * 1024  # a minute of sound in one message; parsing mor
 WAITING_GROUPS = 64  # of messages that wait for a slow reader …
 SEND_SECONDS = 10.0  # … and how long; a client that reads nothing for so long is gone
 STEP_SECONDS = 1  # of sound that is resampled at a time, so that a long message stops nobody else
+ASKING_SECONDS = 5.0  # from a tool's output to the request for a response; programs that want one send both at once
 MOST_RANG = 64  # that a room rang by itself while the house was away
 MAX_DEPTH = 16  # the deepest field of the protocol lies at 6
 POLICY_VIOLATION, NORMAL = 1008, 1000  # codes of RFC 6455, section 7.4.1
@@ -74,6 +75,7 @@ class RealtimeConnection:
         if websocket.query_params.get("intent") == "transcription":
             self._object["type"] = "transcription"
         self._calls = ClientCalls()
+        self._output: Json = {}  # the item of what came of the last call that a turn waits for
         self._conversation_id = fresh_id("conv")
         self._wire = SessionView(
             self._conversation_id, lambda: like_session(self._object), house.tts.voice, house.tts.rate
@@ -104,6 +106,7 @@ class RealtimeConnection:
         secret = secret_of(self._websocket)
         with self._until_over as until_all_is_over:
             async with anyio.create_task_group() as tasks:
+                self._tasks = tasks
 
                 async def until(over: Callable[[], Awaitable[None]], code: int = 0) -> None:
                     await over()
@@ -353,10 +356,14 @@ class RealtimeConnection:
         after = event.get("previous_item_id")
         if after is not None and not isinstance(after, str):
             raise settings.wrong("previous_item_id", "a text", after, "invalid_type")
-        before = self._wire.items.add(item, after)
+        before, is_first = self._wire.items.add(item, after), not self._calls.are_answered
         if item.get("role") == "user":
             self._typed = [*(one for one in self._typed if one["id"] in self._wire.items), item]
-        elif item["type"] != "function_call_output" or not self._calls.note(item["call_id"], item["output"]):
+        elif item["type"] == "function_call_output" and self._calls.note(item["call_id"], item["output"]):
+            if is_first:
+                self._output = item
+                self._tasks.start_soon(self._end_unless_asked, item)
+        else:
             self._wire.items.note(item)
             self._go_by_items()
         await self._put(*added_and_done(item, before))
@@ -407,11 +414,15 @@ class RealtimeConnection:
         options, wish = read_response(
             {} if given is None else given, self._object, self._own, self._wire.items, self._bring
         )
-        await self._put(*self._warnings((given or {}).get("tools"), "response.tools"))
         if self._calls.are_answered and wish.remembered:  # the turn that asked for them goes on
+            if self._typed and self._wire.items.is_behind(self._typed[-1], self._output):
+                await self._end_waiting_turn()  # who asks something new wants no word about the call
+                await self._respond(event)
+                return
             await self._put(*self._wire.resumed())
             self._calls.go_on()
             return
+        await self._put(*self._warnings((given or {}).get("tools"), "response.tools"))
         typed = self._typed if wish.remembered else []
         if typed:
             wish = replace(wish, text=one_text(map(text_of, typed)))
@@ -424,6 +435,19 @@ class RealtimeConnection:
             raise
         if typed:
             self._typed = []
+
+    async def _end_unless_asked(self, output: Json) -> None:
+        """End a turn whose program answered its call and then asks for no response: it wants none."""
+        await anyio.sleep(ASKING_SECONDS)
+        if self._calls.are_answered and self._output is output:
+            await self._end_waiting_turn()
+
+    async def _end_waiting_turn(self) -> None:
+        """End the turn that waits for its program to ask for a response, and go by what came of the call."""
+        self._wire.items.note(self._output)
+        self._go_by_items()
+        with suppress(RequestError):  # somebody spoke, and it is over
+            await self._session.cancel()
 
     async def _cancel(self, event: Json) -> None:
         response, wanted = self._wire.response, event.get("response_id")

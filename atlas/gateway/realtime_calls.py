@@ -45,7 +45,7 @@ class ClientCalls:
     @property
     def are_answered(self) -> bool:
         """Whether a turn waits that could go on."""
-        return any(waiting.output is not None for waiting in self._waiting.values())
+        return any(one.output is not None and not one.goes_on.is_set() for one in self._waiting.values())
 
     def go_on(self) -> None:
         """Let the turns go on whose calls are answered."""

@@ -60,6 +60,11 @@ class Items:
         place = order.index(item_id) if item_id in self._items else 0
         return order[place - 1] if place else None
 
+    def is_behind(self, item: Json, other: Json) -> bool:
+        """Tell whether an item stands somewhere behind another one."""
+        order = list(self._items)
+        return item["id"] in order and other["id"] in order[: order.index(item["id"])]
+
     def remove(self, item_id: Any) -> Json:
         """Take an item out and return it. Raises `RequestError` when there is none of that id."""
         item = self.get(item_id)

@@ -8,11 +8,12 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import anyio
 import pytest
 from openai import APIStatusError, AsyncOpenAI
 
 from atlas.config import Config
-from atlas.gateway import realtime_calls
+from atlas.gateway import realtime, realtime_calls
 from atlas.voice import reply
 from tests.gateway.small_house import SmallHouse, let_others_run, served
 from tests.gateway.test_realtime import calling, utterance
@@ -71,6 +72,42 @@ async def test_a_call_that_the_client_never_answers_ends(small: SmallHouse, monk
         await caller.until("response.done")
         said = (await caller.until("response.done")).response.output[0].content[0].transcript
         assert "no answer" in said
+
+
+async def test_a_program_that_asks_for_no_word_about_its_tool_has_its_next_question_answered(small: SmallHouse) -> None:
+    async with calling(small) as caller:
+        await caller.send("session.update", session={"type": "realtime", "tools": [WEATHER]})
+        await caller.send("conversation.item.create", item=typed("how is the weather"))
+        await caller.send("response.create")
+        call = await caller.until("response.function_call_arguments.done")
+        await caller.until("response.done")
+        output = {"type": "function_call_output", "call_id": call.call_id, "output": "raining"}
+        await caller.send("conversation.item.create", item=output)
+        await caller.send("conversation.item.create", item=typed("why is it blue"))
+        await caller.send("response.create")
+        done = (await caller.until("response.done")).response
+    assert (done.status, done.output[0].content[0].transcript) == ("completed", "The sky is blue.")
+    assert small.chat.turns[-1].text == "why is it blue"
+    assert "raining" in small.chat.turns[-1].instructions, "and it is known what came of the call"
+
+
+async def test_a_program_that_asks_for_no_word_about_its_tool_hears_none(
+    small: SmallHouse, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(realtime, "ASKING_SECONDS", 0.0)
+    async with calling(small, device="kitchen") as caller:
+        await caller.send("session.update", session={"type": "realtime", "tools": [WEATHER]})
+        await caller.send("conversation.item.create", item=typed("how is the weather"))
+        await caller.send("response.create")
+        call = await caller.until("response.function_call_arguments.done")
+        output = {"type": "function_call_output", "call_id": call.call_id, "output": "raining"}
+        await caller.send("conversation.item.create", item=output)
+        with anyio.fail_after(20):
+            assert await small.house.announce("kitchen", "Dinner is ready.")
+        said = (await caller.until("response.done")).response
+        while not said.output or said.output[0].type != "message":
+            said = (await caller.until("response.done")).response
+        assert said.output[0].content[0].transcript == "Dinner is ready.", "the turn is over, and the house is free"
 
 
 async def test_one_moment_said_while_a_clients_tool_works_is_no_response_of_its_own(
