@@ -365,8 +365,16 @@ class RealtimeConnection:
                 self._tasks.start_soon(self._end_unless_asked, item)
         else:
             self._wire.items.note(item)
-            self._go_by_items()
+        self._note_history()
         await self._put(*added_and_done(item, before))
+
+    def _note_history(self) -> None:
+        """Take typed words that an answer stands behind already for a history that the client brings."""
+        earlier = self._wire.items.before_answers()
+        for item in self._typed:
+            if item["id"] in earlier:
+                self._wire.items.note(item)
+        self._go_by_items()
 
     async def _retrieve_item(self, event: Json) -> None:
         item = self._wire.items.get(_needed(event, "item_id"))
@@ -423,7 +431,8 @@ class RealtimeConnection:
             self._calls.go_on()
             return
         await self._put(*self._warnings((given or {}).get("tools"), "response.tools"))
-        typed = self._typed if wish.remembered else []
+        unanswered = [item for item in self._typed if not self._wire.items.is_noted(item)] or self._typed
+        typed = unanswered if wish.remembered else []
         if typed:
             wish = replace(wish, text=one_text(map(text_of, typed)))
         check_length(wish)

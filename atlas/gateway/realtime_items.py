@@ -17,6 +17,8 @@ MAX_ITEM_CHARACTERS = 100_000
 MAX_ITEMS_BYTES = 4 * 1024 * 1024  # of all their texts together, as this process holds them; then too the oldest go
 FUNCTION_FIELDS = {"function_call": ("call_id", "name", "arguments"), "function_call_output": ("call_id", "output")}
 CONTENT_OF_ROLE = {"system": "input_text", "user": "input_text", "assistant": "output_text"}
+YOU_SAID = "Earlier you said: "  # also of calls and what came of them
+NOTE_OF_ROLE = {"system": "", "user": "Earlier you were told: "}
 ENDS = (".", "!", "?", "…")  # of a sentence
 
 
@@ -25,7 +27,7 @@ class Items:
 
     def __init__(self) -> None:
         self._items: OrderedDict[str, Json] = OrderedDict()
-        self._noted: set[str] = set()  # system and assistant items that the client added
+        self._noted: set[str] = set()  # items that the client added and that no response is to answer
 
     def __contains__(self, item_id: object) -> bool:
         return item_id in self._items
@@ -77,21 +79,28 @@ class Items:
         return list(self._items.values())
 
     def note(self, item: Json) -> None:
-        """Go by what the client told in an item: a rule of the system's, or an answer that it says was ours."""
+        """Go by what the client told in an item: a rule of the system's, or what it says was said earlier."""
         self._noted.add(item["id"])
+
+    def is_noted(self, item: Json) -> bool:
+        """Tell whether an item is gone by already."""
+        return item["id"] in self._noted
+
+    def before_answers(self) -> set[str]:
+        """Return the ids of all items that stand before an answer."""
+        roles = [item.get("role") for item in self.all()]
+        last = max((place for place, role in enumerate(roles) if role == "assistant"), default=0)
+        return set(list(self._items)[:last])
 
     def instructions(self, standing: str) -> str:
         """Return the session's own instructions, and what noted items add to them."""
-        notes = [
-            text_of(item) if item.get("role") == "system" else f"Earlier you said: {text_of(item)}"
-            for item in self._kept()
-        ]
+        notes = [f"{NOTE_OF_ROLE.get(item.get('role', ''), YOU_SAID)}{text_of(item)}" for item in self._kept()]
         return "\n".join([standing, *notes]).strip()
 
     @property
     def may_be_untrusted(self) -> bool:
         """Whether the client told of answers of ours: what we really said may have repeated words of others."""
-        return any(item.get("role") != "system" for item in self._kept())
+        return any(item.get("role") not in NOTE_OF_ROLE for item in self._kept())
 
     def _forget_oldest(self) -> None:
         sizes = [_bytes_of(item) for item in self._items.values()]  # measured anew: a reply's item grows after it came
@@ -132,7 +141,7 @@ def read_item(value: Any) -> Json:
     if not isinstance(parts, list) or not parts:
         raise RequestError("item.content must be a list with a part", code="invalid_type", param="item.content")
     content = [_read_part(part, role, f"item.content[{place}]") for place, part in enumerate(parts)]
-    if sum(len(part["text"]) for part in content) > MAX_ITEM_CHARACTERS:
+    if sum(len(part.get("text") or part["transcript"]) for part in content) > MAX_ITEM_CHARACTERS:
         raise RequestError(
             f"an item of more than {MAX_ITEM_CHARACTERS} characters", code="string_too_long", param="item.content"
         )
@@ -177,17 +186,21 @@ def _read_part(part: Any, role: str, param: str) -> Json:
     if not isinstance(part, dict):
         raise RequestError(f"{param} must be an object", code="invalid_type", param=param)
     kind = part.get("type")
-    if kind not in (wanted, "text"):  # "text" is the Beta's name for it
+    is_spoken = role == "user" and kind == "input_audio" and not part.get("audio") and part.get("transcript")
+    if kind not in (wanted, "text") and not is_spoken:  # "text" is the Beta's name for it
         raise RequestError(
             f"{param}.type must be {wanted!r}, not {kind!r}",
             code="unsupported" if kind in ("input_audio", "input_image", "output_audio") else "invalid_value",
             param=f"{param}.type",
             hint="send sound by input_audio_buffer.append" if kind == "input_audio" else "",
         )
-    text = part.get("text")
+    name = "transcript" if is_spoken else "text"
+    text = part.get(name)
     if not isinstance(text, str) or not text.strip():
-        raise RequestError(f"{param}.text must be a text with words in it", code="invalid_type", param=f"{param}.text")
-    return {"type": wanted, "text": text}
+        raise RequestError(
+            f"{param}.{name} must be a text with words in it", code="invalid_type", param=f"{param}.{name}"
+        )
+    return {"type": "input_audio" if is_spoken else wanted, name: text}
 
 
 def one_text(texts: Iterable[str]) -> str:

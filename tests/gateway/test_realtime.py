@@ -656,8 +656,31 @@ async def test_items_can_be_put_in_order_looked_at_and_taken_out(small: SmallHou
         await caller.connection.response.create()
         await caller.until("response.done")
         assert small.chat.turns[-1].text == "user words"
-        assert small.chat.turns[-1].instructions == "Earlier you said: assistant words"
+        earlier = "Earlier you were told: user words\nEarlier you said: assistant words"
+        assert small.chat.turns[-1].instructions == earlier
         assert small.chat.turns[-1].tainted, "what the client says we said may be a stranger's words"
+
+
+async def test_a_history_that_a_client_brings_is_known_and_not_answered(small: SmallHouse) -> None:
+    heard = {"type": "input_audio", "audio": None, "transcript": "my name is Mia"}
+    said = {"type": "output_text", "text": "Hello Mia."}
+    asked = {"type": "input_text", "text": "what is my name"}
+    async with calling(small) as caller:
+        for role, part in (("user", heard), ("assistant", said), ("user", asked)):
+            await caller.send("conversation.item.create", item={"type": "message", "role": role, "content": [part]})
+        await caller.send("response.create")
+        await caller.until("response.done")
+        assert small.chat.turns[-1].text == "what is my name"
+        assert (
+            small.chat.turns[-1].instructions == "Earlier you were told: my name is Mia\nEarlier you said: Hello Mia."
+        )
+        corrected = {"type": "message", "role": "user", "content": [heard | {"transcript": "my name is Tia"}]}
+        await caller.send("conversation.item.create", item=corrected, previous_item_id="root")
+        small.ear.lines = ["and now"]
+        await caller.hear()
+        await caller.until("response.done")
+        assert small.chat.turns[-1].text == "and now"
+        assert small.chat.turns[-1].instructions.startswith("Earlier you were told: my name is Tia\n")
 
 
 async def test_a_client_that_played_less_has_the_rest_forgotten(small: SmallHouse) -> None:
