@@ -6,7 +6,7 @@ import logging
 import sys
 
 from atlas.errors import EngineError
-from wall.logs import Wordless, kind
+from wall.logs import Wordless, failures_in, kind
 
 SECRET = "the code is 4711"
 
@@ -34,3 +34,9 @@ def test_a_failure_is_told_by_its_place_and_kinds() -> None:
 def test_what_is_worded_for_the_log_is_in_it() -> None:
     assert kind(EngineError("the disk is full")) == "the disk is full"
     assert kind(KeyError(SECRET)) == "KeyError"
+
+
+def test_failures_come_out_of_groups_within_groups() -> None:
+    first, second, third = ValueError("a"), OSError("b"), KeyError("c")
+    group = BaseExceptionGroup("", [ExceptionGroup("", [first, ExceptionGroup("", [second])]), third])
+    assert list(failures_in(group)) == [first, second, third]

@@ -11,9 +11,11 @@ import sys
 import traceback
 from collections.abc import Iterator
 from types import TracebackType
+from typing import TypeVar
 
 MOST_LINKS = 8  # of failures that led to one another
 MOST_FRAMES = 30  # innermost; a recursion without end has a thousand alike
+Failure = TypeVar("Failure", bound=BaseException)
 
 
 class LoggedError(Exception):
@@ -26,6 +28,15 @@ def kind(trouble: BaseException) -> str:
         return str(trouble)
     name = type(trouble).__qualname__
     return f"{name}: {trouble.strerror}" if isinstance(trouble, OSError) and trouble.strerror else name
+
+
+def failures_in(group: BaseExceptionGroup[Failure]) -> Iterator[Failure]:
+    """Yield the failures that task groups have put into groups, however deep."""
+    for one in group.exceptions:
+        if isinstance(one, BaseExceptionGroup):
+            yield from failures_in(one)
+        else:
+            yield one
 
 
 def to_stderr(level: int, line: str) -> None:

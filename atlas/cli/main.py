@@ -6,12 +6,13 @@ import difflib
 import os
 import sqlite3
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from importlib import import_module
 
 from atlas import __version__
 from atlas.errors import AtlasError
 from wall.disk import disk_state
+from wall.logs import failures_in
 
 COMMANDS = {
     "run": "run Atlas in this terminal, until Ctrl-C",
@@ -74,7 +75,7 @@ def run(arguments: Sequence[str]) -> int:
         troubles, mistakes = group.split(_is_of_the_world)
         if troubles is None or mistakes is not None:
             raise
-        for exception in _flat(troubles):
+        for exception in failures_in(troubles):
             print(error_text(exception), file=sys.stderr)
     return 1
 
@@ -108,14 +109,6 @@ def usage() -> str:
             "`atlas COMMAND --help` says more. Settings: atlas.toml. Data: $ATLAS_DATA, else ~/.local/share/atlas.",
         ]
     )
-
-
-def _flat(group: BaseExceptionGroup[BaseException]) -> Iterator[BaseException]:
-    for one in group.exceptions:
-        if isinstance(one, BaseExceptionGroup):
-            yield from _flat(one)
-        else:
-            yield one
 
 
 if __name__ == "__main__":

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from contextlib import suppress
 from dataclasses import dataclass, field
-from typing import Any, Literal
+from typing import Literal
 
 import anyio
 from anyio.abc import TaskGroup
@@ -86,18 +86,11 @@ async def _serve(house: House, settings: EsphomeDeviceConfig, sounds: SoundServe
     except* DeviceGone:
         pass
     except* AtlasError as troubles:
-        trouble = _first(troubles)
+        trouble = next(logs.failures_in(troubles))
         why = f"{trouble} ({trouble.hint})" if trouble.hint else str(trouble)
     except* Exception as mistakes:  # noqa: BLE001 - of ours, in one connection: the house goes on
-        why = f"a mistake of the house: {logs.kind(_first(mistakes))}"
+        why = f"a mistake of the house: {logs.kind(next(logs.failures_in(mistakes)))}"
     return why
-
-
-def _first(troubles: BaseExceptionGroup[Any]) -> Any:
-    first: Any = troubles
-    while isinstance(first, BaseExceptionGroup):
-        first = first.exceptions[0]
-    return first
 
 
 @dataclass(slots=True, eq=False)

@@ -83,9 +83,9 @@ async def _serve(house: House, settings: WyomingSatelliteConfig, stream: SocketS
         except* PeerGone:
             pass
         except* AtlasError as troubles:
-            why = str(troubles.exceptions[0])
+            why = str(next(logs.failures_in(troubles)))
         except* Exception as mistakes:  # noqa: BLE001 - of ours, in one connection: the house goes on
-            why = f"a mistake of the house: {logs.kind(mistakes.exceptions[0])}"
+            why = f"a mistake of the house: {logs.kind(next(logs.failures_in(mistakes)))}"
     trace.line("satellite gone", device=settings.device, why=why)
 
 

@@ -7,7 +7,6 @@ import time
 from collections import OrderedDict
 from collections.abc import Awaitable, Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
-from typing import Any
 
 import anyio
 from anyio.abc import SocketAttribute, SocketStream, TaskGroup, TaskStatus
@@ -83,7 +82,7 @@ class Service:
             except* AtlasError as troubles:
                 await _refuse(peer, troubles)
             except* Exception as mistakes:  # noqa: BLE001 - of ours, in one connection: the house goes on
-                trace.line("wyoming broke", error=logs.kind(_first(mistakes)))
+                trace.line("wyoming broke", error=logs.kind(next(logs.failures_in(mistakes))))
 
     @contextmanager
     def _place(self, new: Connection, address: str) -> Iterator[None]:
@@ -120,19 +119,13 @@ class Service:
 
 async def _refuse(peer: Peer, troubles: BaseExceptionGroup[AtlasError]) -> None:
     """Say what went wrong, before the connection is closed: stock clients read on until it is."""
-    trouble = _first(troubles)
+    trouble = next(logs.failures_in(troubles))
     trace.line("wyoming refused", error=trouble)
-    ours = not isinstance(trouble, RequestError)
-    refusal = error.Error(trouble.spoken if ours else str(trouble), "server_error" if ours else trouble.code)
+    refusal = error.Error(trouble.spoken, "server_error")
+    if isinstance(trouble, RequestError):
+        refusal = error.Error(str(trouble), trouble.code)
     with suppress(PeerGone):
         await peer.send(refusal.event())
-
-
-def _first(group: BaseExceptionGroup[Any]) -> Any:
-    inner: Any = group
-    while isinstance(inner, BaseExceptionGroup):
-        inner = inner.exceptions[0]
-    return inner
 
 
 class Connection:

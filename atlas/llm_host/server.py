@@ -98,11 +98,8 @@ def main() -> None:
 
 
 def _say(troubles: BaseExceptionGroup[AtlasError]) -> None:
-    for trouble in troubles.exceptions:
-        if isinstance(trouble, BaseExceptionGroup):  # of the group in which the model is loaded, in that of `serve`
-            _say(trouble)
-        else:
-            log.error("%s%s", trouble, f" ({trouble.hint})" if trouble.hint else "")
+    for trouble in logs.failures_in(troubles):
+        log.error("%s%s", trouble, f" ({trouble.hint})" if trouble.hint else "")
 
 
 def _is_no_stop(record: logging.LogRecord) -> bool:

@@ -18,6 +18,7 @@ from pydantic import BaseModel, Discriminator, Tag, TypeAdapter, ValidationError
 from atlas.conversation import Actor, SignedAnswer, Tool, ToolCall, ToolResult
 from atlas.mcp import adapter
 from atlas.own_words import language, own
+from wall.logs import failures_in
 from wall.strict_json import unbroken
 
 ADDRESS = "http://tools/mcp"  # the host is a name that the server checks; the socket is where it is
@@ -247,14 +248,8 @@ class McpTools:
             async with Client(connection, mode=PROTOCOL, cache=None) as client:
                 return await client.session.send_request(request, answer)
         except* (httpx2.HTTPError, MCPError, ValidationError, _Unwelcome) as group:
-            troubles = list(_flat(group))
+            troubles = list(failures_in(group))
         raise _clearest(troubles) from troubles[0]
-
-
-def _flat(group: BaseExceptionGroup[BaseException]) -> Sequence[BaseException]:
-    return [
-        inner for one in group.exceptions for inner in (_flat(one) if isinstance(one, BaseExceptionGroup) else [one])
-    ]
 
 
 def _clearest(troubles: Sequence[BaseException]) -> BaseException:

@@ -30,6 +30,7 @@ from tools_server.reach.outside import Outside
 from tools_server.sdk.state import ToolsDatabase
 from tools_server.sdk.toolkit import Call, Result, ToolFailed, ToolSpec
 from tools_server.values.policy import Action
+from wall import logs
 from wall.backoff import Backoff
 
 RESULT_CHARACTERS = 20_000
@@ -186,9 +187,7 @@ _TROUBLE = (  # what a foreign server can bring about
 
 
 def _reason(trouble: BaseExceptionGroup[Any]) -> str:
-    first: BaseException = trouble
-    while isinstance(first, BaseExceptionGroup):
-        first = first.exceptions[0]
+    first = next(logs.failures_in(trouble))
     return clean(f"{type(first).__name__} {first}", 200)
 
 
