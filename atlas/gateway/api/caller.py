@@ -64,8 +64,7 @@ def answer_of(result: ToolResult) -> dict[str, Any]:
         raise NeedsYes(result.ask)
     if not result.ok:
         raise ToolRefusal(result)
-    receipt = {"id": result.receipt.id, "changed": result.receipt.changed} if result.receipt else None
-    return {"sentence": result.text, "receipt": receipt}
+    return {"sentence": result.text, "receipt": result.receipt}
 
 
 def _read(reply: type[ReplyShape], tool: str, result: ToolResult) -> ReplyShape:

@@ -7,7 +7,7 @@ somebody must be able to take away what is left of a guest.
 from __future__ import annotations
 
 import math
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Annotated, Any, Literal
 
@@ -179,8 +179,7 @@ class ForgottenReply(ApiReply):
 async def list_conversations(past: PastCaller) -> ConversationsReply:
     """Tell in which rooms the caller has talked to an agent."""
     rooms = await past.memory.rooms(past.whose)
-    values = [RoomConversations(room=r.room, turns=r.turns, first_at=r.first_at, last_at=r.last_at) for r in rooms]
-    return ConversationsReply(agent=past.whose.agent, rooms=values)
+    return ConversationsReply(agent=past.whose.agent, rooms=[RoomConversations.model_validate(one) for one in rooms])
 
 
 @router.get("/turns")
@@ -195,16 +194,8 @@ async def list_said(
 
 
 def _turn_item(one: RememberedTurn) -> SaidTurn:
-    return SaidTurn(
-        **{name: getattr(one, name) for name in ("number", "turn", "at", "room", "device", "spoken", "end")},
-        readings=HeardReadings.model_validate(asdict(one.readings)) if one.readings else None,
-        deeds=[SaidDeed.model_validate(asdict(deed)) for deed in one.deeds],
-        messages=[
-            SaidMessage(author=m.author, text=m.text, tools=list(m.tools))
-            for m in one.messages
-            if m.author == "user" or m.author == "assistant"
-        ],
-    )
+    messages = tuple(message for message in one.messages if message.author in ("user", "assistant"))
+    return SaidTurn.model_validate(replace(one, messages=messages))
 
 
 @router.get("/search")
@@ -217,8 +208,7 @@ async def search_conversations(
     """Find what was said, by words."""
     request.app.state.pace.take(past.caller.actor.device, COSTS["search"])
     matches = await past.memory.search(past.whose, q, most=limit)
-    names = ("turn", "at", "room", "author", "text")
-    return SaidMatchesReply(matches=[SaidMatch(**{name: getattr(one, name) for name in names}) for one in matches])
+    return SaidMatchesReply(matches=[SaidMatch.model_validate(one) for one in matches])
 
 
 @router.get("/export", response_class=Response)

@@ -124,8 +124,8 @@ async def show_backup(caller: OwnerCaller) -> BackupsReply:
     last = await anyio.to_thread.run_sync(last_backup, caller.house.config.data)
     failed = await anyio.to_thread.run_sync(failed_backup, caller.house.config.data)
     return BackupsReply(
-        last=LastBackupItem(at=last.at, file=last.file, bytes=last.bytes, secrets=last.secrets) if last else None,
-        failed=FailedBackupItem(at=failed.at, why=failed.why) if failed else None,
+        last=LastBackupItem.model_validate(last) if last else None,
+        failed=FailedBackupItem.model_validate(failed) if failed else None,
     )
 
 

@@ -49,5 +49,5 @@ async def show_load(caller: OwnerCaller, since: Since = None) -> LoadReply:
         every_seconds=EVERY_SECONDS,
         cores=load.cores if load else 0,
         memory_bytes=load.memory_bytes if load else 0,
-        samples=[LoadItem.model_validate(sample, from_attributes=True) for sample in samples],
+        samples=[LoadItem.model_validate(sample) for sample in samples],
     )

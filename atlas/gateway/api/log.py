@@ -36,7 +36,5 @@ async def show_log(caller: OwnerCaller, after: Annotated[int, Query(ge=0, le=2**
     """Show the lines that came after one, or all that are in memory."""
     recent = caller.house.recent_log
     lines = recent.after(after) if recent else []
-    return LogReply(
-        began=recent.began if recent else 0.0,
-        lines=[LogLineItem.model_validate(line, from_attributes=True) for line in lines],
-    )
+    began = recent.began if recent else 0.0
+    return LogReply(began=began, lines=[LogLineItem.model_validate(line) for line in lines])

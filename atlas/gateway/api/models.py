@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import asdict
 from pathlib import Path
 from typing import Annotated
 
@@ -114,7 +113,7 @@ async def pull_model(caller: OwnerCaller, model: ModelName) -> PullItem:
         )
     await caller.use_owner_tool(ToolReply, "settings.change", names=["models.pull"])
     pulls.begin(wanted)
-    return _pull_item(pulls.states()[wanted.name])
+    return PullItem.model_validate(pulls.states()[wanted.name])
 
 
 @router.delete("/{model}/pull", status_code=204)
@@ -160,17 +159,11 @@ def _named(name: str) -> Model:
     raise RequestError("the catalogue has no such model", code="not_found")
 
 
-def _pull_item(state: PullState) -> PullItem:
-    return PullItem.model_validate(asdict(state))
-
-
 def _models(config: Config, pulls: Mapping[str, PullState]) -> ModelsReply:
     used = in_use(config)
     folder = config.models.folder
     models = [_item(model, folder, used, pulls.get(model.name)) for model in catalogue.load(CATALOGUE)]
-    places = [
-        MemoryItem(name=one.name, free_bytes=one.free_bytes) for one in (machine.ram(measured=False), *machine.gpus())
-    ]
+    places = [MemoryItem.model_validate(one) for one in (machine.ram(measured=False), *machine.gpus())]
     return ModelsReply(models=models, memory=places)
 
 
@@ -192,5 +185,5 @@ def _item(model: Model, folder: Path, used: frozenset[str], pull: PullState | No
         in_use=model.name in used,
         pullable=bool(model.hub),
         usable=model.role in ("llm", *SETTING_OF),
-        pull=_pull_item(pull) if pull else None,
+        pull=PullItem.model_validate(pull) if pull else None,
     )

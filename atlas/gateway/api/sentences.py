@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict
 from typing import Annotated, Any
 
 from fastapi import Path
 from pydantic import Field
 
-from atlas.agents.taught_sentences import MOST_TEXT, TaughtSentence, Teaching
+from atlas.agents.taught_sentences import MOST_TEXT, Teaching
 from atlas.errors import RequestError
 from atlas.gateway.api.caller import Caller, OwnerCaller
 from atlas.gateway.api.resource import resource
@@ -51,7 +50,7 @@ class SentenceDraft(Body):
 @router.get("")
 async def list_sentences(caller: OwnerCaller) -> SentencesReply:
     """List the sentences that the house was taught."""
-    return SentencesReply(sentences=[_item(one) for one in await _teaching(caller).list()])
+    return SentencesReply(sentences=[SentenceItem.model_validate(one) for one in await _teaching(caller).list()])
 
 
 @router.post("", status_code=201)
@@ -59,7 +58,7 @@ async def teach_sentence(caller: OwnerCaller, body: SentenceDraft) -> SentenceIt
     """Teach the house a sentence: it is heard better from now on, and does what it was taught."""
     teaching = _teaching(caller)
     await caller.use_owner_tool(ToolReply, "settings.change", names=["sentences"])
-    return _item(await teaching.add(body.text, body.meaning))
+    return SentenceItem.model_validate(await teaching.add(body.text, body.meaning))
 
 
 @router.delete("/{sentence}", status_code=204)
@@ -76,7 +75,3 @@ def _teaching(caller: Caller) -> Teaching:
     if teaching is None:
         raise RequestError("this house cannot be taught sentences", code="not_found")
     return teaching
-
-
-def _item(one: TaughtSentence) -> SentenceItem:
-    return SentenceItem.model_validate(asdict(one))

@@ -27,9 +27,9 @@ class Body(BaseModel):
 
 
 class ApiReply(BaseModel):
-    """What a client is sent."""
+    """What a client is sent; made of the house's own values by `model_validate`, where their fields have its names."""
 
-    model_config = ConfigDict(json_schema_serialization_defaults_required=True)
+    model_config = ConfigDict(json_schema_serialization_defaults_required=True, from_attributes=True)
 
 
 class ReceiptReply(ApiReply):
