@@ -20,6 +20,7 @@ from atlas.house import House
 from wall.roles import ROLES, Role, may
 
 ReplyShape = TypeVar("ReplyShape", bound=ToolReply)
+Part = TypeVar("Part")
 EVERYBODY = ROLES
 RESIDENTS = tuple(role for role in ROLES if may(role, "reside"))
 OWNER = tuple(role for role in ROLES if may(role, "manage"))
@@ -127,6 +128,13 @@ def usual_agent(caller: Caller) -> str:
     if not names:
         raise RequestError(f"no agent talks to a {caller.actor.role}", code="forbidden")
     return names[0]
+
+
+def present(part: Part | None, lack: str) -> Part:
+    """Return a part that not every house has. Raises `RequestError` (`not_found`, 404), which says what lacks."""
+    if part is None:
+        raise RequestError(lack, code="not_found")
+    return part
 
 
 def ask_values(ask: ConfirmationRequest) -> dict[str, Any]:

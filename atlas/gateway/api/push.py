@@ -6,8 +6,7 @@ from typing import Annotated
 
 from pydantic import Field
 
-from atlas.errors import RequestError
-from atlas.gateway.api.caller import Caller, ResidentCaller
+from atlas.gateway.api.caller import Caller, ResidentCaller, present
 from atlas.gateway.api.resource import resource
 from atlas.gateway.api.shapes import ApiReply, Body
 from atlas.push.service import MOST_ENDPOINT_CHARACTERS, place_of
@@ -84,6 +83,4 @@ async def _reply(caller: Caller) -> PushReply:
 
 
 def _notices(caller: Caller) -> PushNotices:
-    if caller.house.push is None:
-        raise RequestError("this house tells nobody anything", code="not_found")
-    return caller.house.push
+    return present(caller.house.push, "this house tells nobody anything")

@@ -9,8 +9,7 @@ from typing import Annotated, Literal
 from fastapi import Depends, Path, Query
 from pydantic import Field
 
-from atlas.errors import RequestError
-from atlas.gateway.api.caller import OWNER, AdmitToTools, Caller, OwnerCaller, usual_agent
+from atlas.gateway.api.caller import OWNER, AdmitToTools, Caller, OwnerCaller, present, usual_agent
 from atlas.gateway.api.resource import resource
 from atlas.gateway.api.shapes import ApiReply, Body, ToolReply
 from atlas.store.settings_file import HouseSettings, with_rule, without_rule
@@ -168,6 +167,4 @@ def _changed(rule: str, values: RuleValues | None) -> Callable[[str], str]:
 
 
 def _settings(caller: Caller) -> HouseSettings:
-    if caller.house.settings is None:
-        raise RequestError("the rules of this house cannot be changed from here", code="not_found")
-    return caller.house.settings
+    return present(caller.house.settings, "the rules of this house cannot be changed from here")

@@ -19,8 +19,7 @@ from pydantic import Field
 
 from atlas.config import Config
 from atlas.conversation import HOUSE
-from atlas.errors import RequestError
-from atlas.gateway.api.caller import Caller, OwnerCaller, agents_of
+from atlas.gateway.api.caller import Caller, OwnerCaller, agents_of, present
 from atlas.gateway.api.errors import ToolRefusal
 from atlas.gateway.api.form_layouts import (
     MOST_OF_A_KIND,
@@ -219,10 +218,7 @@ async def try_form(caller: OwnerCaller, form: FormName, number: Number = 0) -> F
 
 
 def _settings(caller: Caller) -> HouseSettings:
-    settings = caller.house.settings
-    if settings is None:
-        raise RequestError("the settings of this house cannot be changed from here", code="not_found")
-    return settings
+    return present(caller.house.settings, "the settings of this house cannot be changed from here")
 
 
 def _check_number(settings: HouseSettings, layout: FormLayout, number: int, seen: int | None = None) -> None:

@@ -14,7 +14,7 @@ from pydantic import Field
 from atlas import trace
 from atlas.audio import HEARING_RATE, AudioChunk
 from atlas.errors import EngineError, RequestError, StoreError
-from atlas.gateway.api.caller import Caller, ToolCaller
+from atlas.gateway.api.caller import Caller, ToolCaller, present
 from atlas.gateway.api.resource import resource
 from atlas.gateway.api.shapes import ApiReply, Body, OptionalName, ToolReply
 from atlas.speech.message_sounds import LONGEST_SECONDS, MessageSounds
@@ -168,6 +168,4 @@ async def _words(caller: Caller, sound: AudioChunk, request: Request) -> str:
 
 
 def _sounds(caller: Caller) -> MessageSounds:
-    if caller.house.sounds is None:
-        raise RequestError("this house stores no sound", code="not_found")
-    return caller.house.sounds
+    return present(caller.house.sounds, "this house stores no sound")
