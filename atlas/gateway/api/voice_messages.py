@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import base64
-from functools import partial
 from typing import Annotated
 
 import anyio.to_thread
@@ -95,7 +94,7 @@ async def leave_voice_message(caller: ToolCaller, new: NewVoiceMessage, request:
     """Leave a message: it is played where those are whom it is for, and stays until it is deleted."""
     if new.sound:  # whoever the gate lets hear no messages leaves none, and their sound costs the house nothing
         await caller.use(VoiceMessagesReply, "messages.list")
-    sound = await _read(new.sound) if new.sound else None
+    sound = await read_recording(new.sound, LONGEST_SECONDS, "sound", "sound") if new.sound else None
     text = new.text or (await _words(caller, sound, request) if sound else "")
     if sound is None:
         return await _leave(caller, new, text)
@@ -147,13 +146,13 @@ async def _leave(caller: Caller, new: NewVoiceMessage, text: str, *, recorded: b
     )
 
 
-async def _read(sound: str) -> AudioChunk:
-    """Return a recording at the hearing rate. Raises `RequestError` and `SoundError` for what is none."""
+async def read_recording(text: str, longest_seconds: float, name: str, param: str) -> AudioChunk:
+    """Return a recording in base64 at the hearing rate. Raises `RequestError` and `SoundError` for what is none."""
     try:
-        data = base64.b64decode(sound, validate=True)
+        data = base64.b64decode(text, validate=True)
     except ValueError as wrong:  # also of characters that are no ASCII
-        raise RequestError("sound is not base64", code="invalid_value", param="sound") from wrong
-    return await anyio.to_thread.run_sync(partial(read_sound, data, LONGEST_SECONDS))
+        raise RequestError(f"{name} is not base64", code="invalid_value", param=param) from wrong
+    return await anyio.to_thread.run_sync(read_sound, data, longest_seconds)
 
 
 async def _words(caller: Caller, sound: AudioChunk, request: Request) -> str:

@@ -2,20 +2,16 @@
 
 from __future__ import annotations
 
-import base64
-from functools import partial
 from typing import Annotated
 
-import anyio.to_thread
 from pydantic import Field
 
-from atlas.audio import AudioChunk
 from atlas.errors import RequestError
 from atlas.gateway.api.caller import Caller, ResidentCaller
 from atlas.gateway.api.resource import resource
 from atlas.gateway.api.shapes import ID, ApiReply, Body
+from atlas.gateway.api.voice_messages import read_recording
 from atlas.speaker_identification import FEWEST_SENTENCES, SENTENCE_SECONDS, voice_of
-from atlas.speech.wav import read_sound
 from wall.roles import NAMED_BY_VOICE, may
 
 SOUND_CHARACTERS = 700_000  # of base64: ten seconds of WAV at the hearing rate, with room to spare
@@ -83,7 +79,10 @@ async def record_voice(caller: ResidentCaller, new: NewVoice) -> VoiceItem:
         raise RequestError(
             "this house knows nobody by voice", code="not_found", hint="set enabled = true in [voices] of atlas.toml"
         )
-    sounds = [await _read(sound, number) for number, sound in enumerate(new.sounds)]
+    sounds = [
+        await read_recording(sound, SENTENCE_SECONDS, f"sentence {number}", "sounds")
+        for number, sound in enumerate(new.sounds, 1)
+    ]
     voiceprint = await voice_of(speakers.encoder, sounds)
     profile = await speakers.store.put(caller.actor.person, voiceprint, len(sounds))
     return VoiceItem(person=profile.person, sentences=profile.sentences, recorded=profile.recorded, mine=True)
@@ -105,12 +104,3 @@ async def delete_voice(caller: ResidentCaller, person: ID) -> None:
 def _is_of(caller: Caller, person: str) -> bool:
     mine = caller.actor.person.casefold()
     return bool(mine) and mine == person.casefold()
-
-
-async def _read(sound: str, number: int) -> AudioChunk:
-    """Return a recording at the hearing rate. Raises `RequestError` and `SoundError` for what is none."""
-    try:
-        data = base64.b64decode(sound, validate=True)
-    except ValueError as wrong:  # also of characters that are no ASCII
-        raise RequestError(f"sentence {number + 1} is not base64", code="invalid_value", param="sounds") from wrong
-    return await anyio.to_thread.run_sync(partial(read_sound, data, SENTENCE_SECONDS))
