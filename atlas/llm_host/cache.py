@@ -7,60 +7,16 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Protocol
+from typing import TYPE_CHECKING
 
-from atlas.llm_host.prefix_files import Stored
+if TYPE_CHECKING:  # bookkeeping can be understood without loading llama.cpp
+    from atlas.llm_host.prefix_files import SequenceFiles
+    from atlas.llm_host.weights import Weights
 
 WORTH_COPYING_TOKENS = 8  # a shorter gain over the conversation's own prefix is not worth a copy
 # A shorter gain over what the cells offer is computed. Reading the state of 512 tokens back from a file, checked, took
 # as long as computing 5 of them on two cores; a card computes faster than a disk reads, hence the margin.
 WORTH_RESTORING_TOKENS = 64
-
-
-class Cells(Protocol):
-    """What the cache does to sequences of key-value cells."""
-
-    can_share_prefix: bool
-
-    def forget(self, sequence: int, start: int = 0) -> bool:
-        """Drop a sequence from position `start` on; False when only the whole can be dropped."""
-        ...
-
-    def copy(self, source: int, target: int, count: int) -> None:
-        """Let `target` begin with the first `count` tokens of `source`."""
-        ...
-
-    def state_bytes(self, sequence: int) -> int:
-        """Return how large `save` would be."""
-        ...
-
-    def save(self, sequence: int) -> memoryview:
-        """Return what the cells of a sequence hold."""
-        ...
-
-    def restore(self, sequence: int, state: bytes) -> bool:
-        """Let an empty sequence hold what was saved; False when there are not enough free cells."""
-        ...
-
-
-class SequenceStore(Protocol):
-    """Where the states of conversations are kept that have no cells."""
-
-    def has_room_for(self, size: int) -> bool:
-        """Say whether a state of so many bytes would be kept."""
-        ...
-
-    def put(self, key: str, tokens: Sequence[int], state: memoryview) -> None:
-        """Keep a state; soon will do."""
-        ...
-
-    def tokens(self, key: str) -> list[int]:
-        """Return the tokens that are kept for a conversation; none when nothing is."""
-        ...
-
-    def get(self, key: str) -> Stored | None:
-        """Return what is kept for a conversation; None when nothing is, or nothing that can be believed."""
-        ...
 
 
 @dataclass(slots=True)
@@ -78,7 +34,7 @@ class Cache:
     Conversations without a key share one entry, "". Reuse is by equal tokens, so an answer never depends on it.
     """
 
-    def __init__(self, cells: Cells, conversations: int, shelf: SequenceStore | None = None) -> None:
+    def __init__(self, cells: Weights, conversations: int, shelf: SequenceFiles | None = None) -> None:
         assert conversations > 0, "at least the running conversation is kept"
         self._cells, self._shelf = cells, shelf
         self._kept: dict[str, CachedSequence] = {}  # in order of use, longest unused first

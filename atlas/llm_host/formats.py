@@ -10,41 +10,19 @@ import re
 import secrets
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal, Protocol
+from typing import TYPE_CHECKING, Any, Literal
 
 from atlas.llm_host.constrain import arguments_schema, one_of, quoted, schema_rule
 from wall.strict_json import FINITE
+
+if TYPE_CHECKING:  # forms can be understood without loading llama.cpp
+    from atlas.llm_host.weights import Weights
 
 MAX_CALLS = 8  # in one answer; nobody asks for more at once, and each makes the grammar larger
 ID_LETTERS = 9  # Mistral's templates refuse any other length
 
 Wire = Mapping[str, Any]
 Slot = Literal["name", "id", "arguments"]
-
-
-class Vocabulary(Protocol):
-    """What writing prompts needs of a model: its metadata and its tokens."""
-
-    metadata: dict[str, str]
-    special_texts: tuple[str, ...]  # control tokens as they are spelled, longest first
-    size: int
-
-    @property
-    def begin(self) -> int | None:
-        """The token that every prompt begins with, for models that want one."""
-        ...
-
-    def tokenize(self, text: str, *, special: bool) -> list[int]:
-        """Return the tokens of `text`; control tokens spelled out in it count only when `special`."""
-        ...
-
-    def text(self, token: int) -> str:
-        """Return how a token is spelled, control tokens included."""
-        ...
-
-    def ends(self, token: int) -> bool:
-        """Say whether the token ends an answer."""
-        ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,7 +69,7 @@ FENCED = CallFormat("fenced", '```json\n{"name": "', ('", "arguments": ',), betw
 MAY_FENCE = "hermes"  # the form of models that may
 
 
-def grammar(vocabulary: Vocabulary, form: CallFormat, tools: Sequence[Wire], choice: str, *, parallel: bool) -> str:
+def grammar(vocabulary: Weights, form: CallFormat, tools: Sequence[Wire], choice: str, *, parallel: bool) -> str:
     """Return the Lark grammar of an answer: words, calls, or either, by `choice`.
 
     Raises `RequestError` naming the tool whose schema has no grammar.
@@ -126,7 +104,7 @@ def grammar(vocabulary: Vocabulary, form: CallFormat, tools: Sequence[Wire], cho
     return "\n".join([f"start: {f'say | {called}' if choice == 'auto' else called}", *rules]) + "\n"
 
 
-def _call_rule(vocabulary: Vocabulary, form: CallFormat, index: int, name: str, call_id: str) -> str:
+def _call_rule(vocabulary: Weights, form: CallFormat, index: int, name: str, call_id: str) -> str:
     filled = {"name": quoted(form.named(name)), "arguments": f"args_{index}", "id": quoted(call_id)}
     parts = [filled[form.slots[0]]]
     for glue, slot in zip(form.glue, form.slots[1:], strict=True):
@@ -202,7 +180,7 @@ def _say(form: CallFormat) -> str:
     return rf"/[ \n]*[^{re.escape(_mark(form)[0])}`{{\[\s](.|\n)*/"
 
 
-def literal(vocabulary: Vocabulary, text: str) -> str:
+def literal(vocabulary: Weights, text: str) -> str:
     """Return text as terminals of a grammar; control tokens in it by their number."""
     parts: list[str] = []
     while text:

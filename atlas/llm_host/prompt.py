@@ -12,7 +12,7 @@ import json
 import logging
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import datetime
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import jinja2
 from jinja2 import meta, nodes
@@ -21,8 +21,11 @@ from jinja2.parser import Parser
 from jinja2.sandbox import ImmutableSandboxedEnvironment
 
 from atlas.errors import RequestError
-from atlas.llm_host.formats import GENERIC, ID_LETTERS, CallFormat, Vocabulary, Wire
+from atlas.llm_host.formats import GENERIC, ID_LETTERS, CallFormat, Wire
 from atlas.llm_host.probe_template import UNFIT, TemplateTraits, probe_template
+
+if TYPE_CHECKING:  # prompts can be written without loading llama.cpp
+    from atlas.llm_host.weights import Weights
 
 CHATML = (
     "{% for message in messages %}{{ '<|im_start|>' + message['role'] + '\n' + message['content'] + '<|im_end|>\n' }}"
@@ -42,7 +45,7 @@ log = logging.getLogger("atlas.llm_host")
 class PromptWriter:
     """Writes prompts for one model. Whatever its template does wrong is found out here, or is a `RequestError`."""
 
-    def __init__(self, vocabulary: Vocabulary) -> None:
+    def __init__(self, vocabulary: Weights) -> None:
         self._vocabulary = vocabulary
         self._begin = vocabulary.text(vocabulary.begin) if vocabulary.begin is not None else ""
         self._ends = [vocabulary.text(t) for t in range(vocabulary.size) if vocabulary.ends(t)]

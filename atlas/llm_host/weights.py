@@ -67,7 +67,7 @@ class Weights:
         self.can_share_prefix = not whole
         self._batch = llama.llama_batch_init(PREFILL_TOKENS, 0, 1)
         self._pieces: dict[int, bytes] = {}
-        self.special_texts = self._special_texts()
+        self.special_texts = self._special_texts()  # control tokens as they are spelled, longest first
 
     # ── tokens ─────────────────────────────────────────────────────────────────────────────────────
 
