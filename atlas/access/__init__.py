@@ -1,1 +1,1 @@
-"""Who may come near: the house's own certificates, and letting devices in."""
+"""How devices come near: the house's own certificates, and the QR codes of links."""

@@ -23,7 +23,6 @@ from anyio.abc import TaskGroup
 
 from atlas import __version__, heap
 from atlas.access.certificates import HouseCertificates, names_here
-from atlas.access.pairing import new_setup_code
 from atlas.access.qr import blocks
 from atlas.cli import door
 from atlas.cli.children import Child, Program, supervised
@@ -43,6 +42,7 @@ from atlas.config import load as load_config
 from atlas.errors import ConfigError, EngineError
 from atlas.gateway import app
 from atlas.gateway.https import SecureListener
+from atlas.gateway.invitations import new_setup_code
 from atlas.models.gguf import model_in
 from atlas.opening import open_house
 from atlas.recent_log import RecentLog

@@ -26,7 +26,6 @@ from starlette.routing import Mount, Route
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from atlas import own_words
-from atlas.access.pairing import Pairings
 from atlas.config import Config, GatewayConfig
 from atlas.errors import AtlasError, ConfigError
 from atlas.gateway import (
@@ -50,6 +49,7 @@ from atlas.gateway.esphome_sounds import SoundServer
 from atlas.gateway.files import Files
 from atlas.gateway.guard import HEALTH, Guard
 from atlas.gateway.https import SecureDoor, SecureListener
+from atlas.gateway.invitations import Pairings
 from atlas.gateway.live import OpenConnections
 from atlas.house import House
 

@@ -6,10 +6,10 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
-from atlas.access.pairing import Pairings
 from atlas.conversation import Actor
 from atlas.errors import RequestError
 from atlas.gateway.auth import Guesses, address_of, clear_cookie, held_token, is_private, require, set_cookie
+from atlas.gateway.invitations import Pairings
 from atlas.gateway.pairing_page import POLICY, pairing_page
 from atlas.gateway.wire import Fields, json_body
 

@@ -14,10 +14,10 @@ from websockets.asyncio.client import connect
 from websockets.exceptions import InvalidStatus
 from websockets.typing import Origin
 
-from atlas.access.pairing import ALPHABET, Invitation, Pairings, new_setup_code
 from atlas.conversation import Actor
 from atlas.errors import RequestError, StoreError
 from atlas.gateway import auth
+from atlas.gateway.invitations import ALPHABET, Invitation, Pairings, new_setup_code
 from atlas.gateway.pairing_page import WORDS
 from atlas.store.devices import open_devices
 from tests.access.test_certificates import secured

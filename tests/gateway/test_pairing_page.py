@@ -21,7 +21,7 @@ def test_both_languages_have_the_same_sentences() -> None:
 @pytest.mark.parametrize("accepted", ["de-AT,de;q=0.9", "en-GB", "fr"])
 def test_every_refusal_of_the_house_has_a_sentence_in_the_page(accepted: str) -> None:
     root = Path(__file__).parents[2] / "atlas"
-    files = ("gateway/pairing.py", "access/pairing.py", "gateway/auth.py", "store/devices.py", "gateway/limits.py")
+    files = ("gateway/pairing.py", "gateway/invitations.py", "gateway/auth.py", "store/devices.py", "gateway/limits.py")
     codes = {code for file in files for code in CODE.findall((root / file).read_text())} | {"invalid_pairing"}
     page = unescape(pairing_page(accepted))
     words = WORDS["de" if accepted.startswith("de") else "en"]

@@ -20,7 +20,6 @@ from starlette.responses import HTMLResponse, JSONResponse, Response
 from starlette.routing import BaseRoute
 
 from atlas import __version__, trace
-from atlas.access.pairing import Pairings
 from atlas.errors import AtlasError
 from atlas.gateway import wire
 from atlas.gateway.api import (
@@ -66,6 +65,7 @@ from atlas.gateway.api.shapes import ErrorReply
 from atlas.gateway.conversations import Pace
 from atlas.gateway.files import Files
 from atlas.gateway.https import SecureListener
+from atlas.gateway.invitations import Pairings
 from atlas.house import House
 
 RESOURCES = (

@@ -7,7 +7,6 @@ from typing import Annotated
 from fastapi import Request
 from pydantic import Field
 
-from atlas.access.pairing import Invitation
 from atlas.access.qr import image
 from atlas.errors import RequestError
 from atlas.gateway.api.caller import OwnerCaller
@@ -16,6 +15,7 @@ from atlas.gateway.api.resource import resource
 from atlas.gateway.api.shapes import ApiReply, Body, Name, OptionalName
 from atlas.gateway.auth import held_token
 from atlas.gateway.https import SecureListener
+from atlas.gateway.invitations import Invitation
 from atlas.store.devices import MOST_HOURS, check_device
 from wall.roles import Role
 

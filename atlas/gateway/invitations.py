@@ -15,10 +15,9 @@ import secrets
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Protocol
 
-from atlas.conversation import Actor
 from atlas.errors import AtlasError, RequestError
+from atlas.store.devices import DeviceStore
 from wall.roles import Role, may
 
 LINK_SECONDS, DIGITS_SECONDS = 300.0, 120.0
@@ -29,28 +28,6 @@ SETUP_CHARACTERS = 8  # 39 bits, and ten tries
 DIGITS = 6
 LONGEST_SECRET = 64
 NOT_OPEN = "invalid_pairing"  # the code of that error
-
-
-class Doorkeeper(Protocol):
-    """Who lets devices in, and knows those that are in: `DeviceStore`."""
-
-    async def create(
-        self,
-        name: str,
-        role: str,
-        person: str = "",
-        room: str = "",
-        hours: float | None = None,
-        *,
-        same_person: bool = False,
-    ) -> str:
-        """Return the device's token."""
-
-    async def find(self, token: str) -> Actor | None:
-        """Return who holds a token now."""
-
-    async def is_claimed(self) -> bool:
-        """Tell whether an owner has come in, besides the terminal."""
 
 
 @dataclass(slots=True)
@@ -87,7 +64,7 @@ def new_setup_code() -> str:
 class Pairings:
     """The invitations that are open."""
 
-    def __init__(self, devices: Doorkeeper, setup_code: str = "", now: Callable[[], float] = time.monotonic) -> None:
+    def __init__(self, devices: DeviceStore, setup_code: str = "", now: Callable[[], float] = time.monotonic) -> None:
         self._devices, self._now = devices, now
         self._links: list[Invitation] = []
         self._digits: Invitation | None = None
