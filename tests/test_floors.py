@@ -18,6 +18,7 @@ FLOORS = {
     "atlas.conversation": 0,
     "atlas.events": 0,
     "atlas.errors": 0,
+    "atlas.fields": 0,
     "atlas.own_words": 0,
     "atlas.config": 0,
     "atlas.engine": 0,

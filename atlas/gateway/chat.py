@@ -15,9 +15,10 @@ from starlette.routing import Route
 from atlas.conversation import Actor, Message, Turn, Usage, fresh_id
 from atlas.errors import AtlasError, RequestError
 from atlas.events import End, Event, TextDelta, ToolFinished, TurnEnded, TurnStarted
+from atlas.fields import Fields, object_of
 from atlas.gateway.auth import require
 from atlas.gateway.embeddings import encoders_for
-from atlas.gateway.wire import Fields, Stream, Write, ask_json, json_body, sse, sse_error, while_wanted
+from atlas.gateway.wire import Stream, Write, ask_json, json_body, sse, sse_error, while_wanted
 from atlas.house import House
 from atlas.own_words import language
 from wall.roles import may
@@ -107,8 +108,7 @@ def read(body: Mapping[str, Any], actor: Actor, house: House) -> CompletionReque
     _check_unsupported(fields)
     history, text, instructions = read_messages(fields.value("messages"))
     history = tuple(_without_aside(message, house.waiting.values()) for message in history)
-    options = _object(fields, "stream_options")
-    atlas_fields = _object(fields, "atlas")
+    options, atlas_fields = fields.inner("stream_options"), fields.inner("atlas")
     atlas_fields.only(("remember", "person", "device", "room"))
     remembered = atlas_fields.flag("remember")
     if remembered and history:
@@ -201,9 +201,7 @@ def _without_aside(message: Message, asides: Iterable[str]) -> Message:
 
 def _message(value: Any, where: str) -> tuple[str, str]:
     """Return who wrote one message (system, user or assistant) and its text."""
-    if not isinstance(value, dict):
-        raise RequestError(f"{where} must be an object", code="invalid_type", param=where)
-    fields = Fields(value, where)
+    fields = Fields(object_of(value, where), where)
     match fields.text("role"):
         case "system" | "developer":
             author = "system"
@@ -235,9 +233,7 @@ def _text(content: Any, where: str) -> str:
     texts = []
     for index, part in enumerate(content):
         here = f"{where}[{index}]"
-        if not isinstance(part, dict):
-            raise RequestError(f"{here} must be an object", code="invalid_type", param=here)
-        if part.get("type") not in ("text", "input_text", "output_text", "refusal"):
+        if object_of(part, here).get("type") not in ("text", "input_text", "output_text", "refusal"):
             raise RequestError(
                 f"{here} is not text", code="unsupported_value", param=f"{here}.type", hint="Atlas reads only text here"
             )
@@ -278,19 +274,12 @@ def _check_unsupported(fields: Fields) -> None:
         raise RequestError(
             "modalities can only be text", code="unsupported_value", param="modalities", hint=UNSUPPORTED["audio"]
         )
-    if _object(fields, "response_format").text("type", "text") != "text":
+    if fields.inner("response_format").text("type", "text") != "text":
         raise RequestError(
             "response_format can only be text: answers are meant to be spoken",
             code="unsupported_value",
             param="response_format",
         )
-
-
-def _object(fields: Fields, key: str) -> Fields:
-    value = fields.value(key)
-    if value is not None and not isinstance(value, dict):
-        raise fields.wrong(key, "an object")
-    return Fields(value or {}, key)
 
 
 def _too_long(what: str, param: str) -> RequestError:

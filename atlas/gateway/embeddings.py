@@ -24,8 +24,9 @@ from starlette.routing import Route
 from atlas import trace
 from atlas.conversation import Actor
 from atlas.errors import EngineError, LlmBusy, RequestError
+from atlas.fields import Fields
 from atlas.gateway.auth import require
-from atlas.gateway.wire import Fields, json_body, while_wanted
+from atlas.gateway.wire import json_body, while_wanted
 from atlas.house import House
 from atlas.llm.backend import Backend, Embeddings, Priority
 

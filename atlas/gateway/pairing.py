@@ -8,10 +8,11 @@ from starlette.routing import Route
 
 from atlas.conversation import Actor
 from atlas.errors import RequestError
+from atlas.fields import Fields
 from atlas.gateway.auth import Guesses, address_of, clear_cookie, held_token, is_private, require, set_cookie
 from atlas.gateway.invitations import Pairings
 from atlas.gateway.pairing_page import POLICY, pairing_page
-from atlas.gateway.wire import Fields, json_body
+from atlas.gateway.wire import json_body
 
 
 def routes(pairings: Pairings, guesses: Guesses) -> list[Route]:

@@ -17,6 +17,7 @@ from atlas import trace
 from atlas.conversation import Actor, ClientTools, Turn, fresh_id
 from atlas.errors import AtlasError, RequestError
 from atlas.events import Emit, Event
+from atlas.fields import Fields, Json, wrong
 from atlas.gateway import realtime_settings as settings
 from atlas.gateway.auth import require, secret_of, subprotocol_of
 from atlas.gateway.chat import ANY_AGENT, MAX_NAME_CHARACTERS, agent_for, speaking_for
@@ -25,11 +26,10 @@ from atlas.gateway.realtime_calls import ClientCalls
 from atlas.gateway.realtime_items import one_text, read_item, text_of
 from atlas.gateway.realtime_responses import check_length, like_session, read_response
 from atlas.gateway.realtime_room import RoomClient
-from atlas.gateway.realtime_settings import Json
 from atlas.gateway.realtime_sound import Inward, SoundPace
 from atlas.gateway.realtime_wire import SessionView, added_and_done, error, message, truncated
 from atlas.gateway.voice_session import voice_session
-from atlas.gateway.wire import Fields, depth, json_object, refusal
+from atlas.gateway.wire import depth, json_object, refusal
 from atlas.house import House
 from atlas.voice.options import ReplyOptions
 from wall.roles import may
@@ -263,7 +263,7 @@ class RealtimeConnection:
     async def _rang(self, event: Json) -> None:
         ids = event.get("ids")
         if not isinstance(ids, list) or len(ids) > MOST_RANG or not all(map(_is_name, ids)):
-            raise settings.wrong("ids", f"a list of at most {MOST_RANG} ids", ids)
+            raise wrong("ids", f"a list of at most {MOST_RANG} ids", ids)
         self._house.rang(self._session.actor.device, self._session.actor.room, ids)
 
     # ── session ────────────────────────────────────────────────────────────────────────────────────
@@ -327,7 +327,7 @@ class RealtimeConnection:
     async def _append(self, event: Json) -> None:
         text = _needed(event, "audio")
         if not isinstance(text, str):
-            raise settings.wrong("audio", "base64 in a text", text, "invalid_type")
+            raise wrong("audio", "base64 in a text", text, "invalid_type")
         sound = self._inward.unpack(text)
         await anyio.sleep(self._pace.delay(sound.seconds, anyio.current_time()))
         step = sound.rate * STEP_SECONDS
@@ -355,7 +355,7 @@ class RealtimeConnection:
         item = read_item(_needed(event, "item"))
         after = event.get("previous_item_id")
         if after is not None and not isinstance(after, str):
-            raise settings.wrong("previous_item_id", "a text", after, "invalid_type")
+            raise wrong("previous_item_id", "a text", after, "invalid_type")
         before, is_first = self._wire.items.add(item, after), not self._calls.are_answered
         if item.get("role") == "user":
             self._typed = [*(one for one in self._typed if one["id"] in self._wire.items), item]
@@ -394,9 +394,9 @@ class RealtimeConnection:
         item = self._wire.items.get(_needed(event, "item_id"))
         end = _needed(event, "audio_end_ms")
         if type(end) is not int or end < 0:
-            raise settings.wrong("audio_end_ms", "a whole number, not negative", end)
+            raise wrong("audio_end_ms", "a whole number, not negative", end)
         if event.get("content_index", 0) != 0:
-            raise settings.wrong("content_index", "0", event["content_index"])
+            raise wrong("content_index", "0", event["content_index"])
         await self._wait_until_over(item)
         turn_id = self._wire.turn_of_item.get(item["id"], "")
         item["content"][0]["transcript"] = await self._session.truncate(turn_id, end)

@@ -10,7 +10,7 @@ from typing import Any
 
 from atlas.conversation import Author, ToolCall, fresh_id
 from atlas.errors import RequestError
-from atlas.gateway.realtime_settings import Json
+from atlas.fields import Json, object_of
 
 MAX_ITEMS = 1_000  # an hour of talk has fewer; the oldest are forgotten here, not by the house
 MAX_ITEM_CHARACTERS = 100_000
@@ -123,8 +123,7 @@ def _bytes_of(item: Json) -> int:
 
 def read_item(value: Any) -> Json:
     """Return a message item that a client made, complete and in today's names. Raises `RequestError`."""
-    if not isinstance(value, dict):
-        raise RequestError("item must be an object", code="invalid_type", param="item")
+    value = object_of(value, "item")
     kind, role = value.get("type", "message"), value.get("role")
     if kind in FUNCTION_FIELDS:
         return _function_item(kind, value)
@@ -183,9 +182,7 @@ def function_call_item(item_id: str, status: str, call: ToolCall) -> Json:
 
 def _read_part(part: Any, role: str, param: str) -> Json:
     wanted = CONTENT_OF_ROLE[role]
-    if not isinstance(part, dict):
-        raise RequestError(f"{param} must be an object", code="invalid_type", param=param)
-    kind = part.get("type")
+    kind = object_of(part, param).get("type")
     is_spoken = role == "user" and kind == "input_audio" and not part.get("audio") and part.get("transcript")
     if kind not in (wanted, "text") and not is_spoken:  # "text" is the Beta's name for it
         raise RequestError(

@@ -8,10 +8,11 @@ from typing import Any
 
 from atlas.conversation import ClientTools, Message, fresh_id
 from atlas.errors import RequestError
+from atlas.fields import Json, wrong
 from atlas.gateway import realtime_settings as settings
 from atlas.gateway.chat import MAX_CHARACTERS
 from atlas.gateway.realtime_items import Items, author_of, read_item, text_of
-from atlas.gateway.realtime_settings import Json, SessionDefaults
+from atlas.gateway.realtime_settings import SessionDefaults
 from atlas.voice.options import ReplyOptions
 
 Bring = Callable[[Json], ClientTools | None]
@@ -44,14 +45,14 @@ def read_response(
 ) -> tuple[ResponseOptions, ReplyOptions]:
     """Return what is special about one response; `bring` offers its client's tools. Raises `RequestError`."""
     if not isinstance(given, dict):
-        raise settings.wrong("response", "an object", given, "invalid_type")
+        raise wrong("response", "an object", given, "invalid_type")
     fields = settings.current_names(given)
     if extra := set(fields) - APART - LIKE_SESSION:
         raise settings.unknown(f"response.{min(extra)}")
     whole = _merged(session, fields, defaults)
     conversation = fields.get("conversation") or "auto"
     if conversation not in ("auto", "none"):
-        raise settings.wrong("response.conversation", '"auto" or "none"', conversation)
+        raise wrong("response.conversation", '"auto" or "none"', conversation)
     options = like_session(whole)
     options.metadata, options.in_conversation = (
         read_metadata(fields.get("metadata"), "response.metadata"),
@@ -108,7 +109,7 @@ def _context(given: Any, conversation: str, items: Items) -> tuple[tuple[Message
     elif isinstance(given, list):
         context = [_input_item(part, items) for part in given]
     else:
-        raise settings.wrong("response.input", "a list of items", given, "invalid_type")
+        raise wrong("response.input", "a list of items", given, "invalid_type")
     messages = [Message(author_of(item), text_of(item)) for item in context if text_of(item)]
     if messages and messages[-1].author == "user":
         return tuple(messages[:-1]), messages[-1].text, False
@@ -127,5 +128,5 @@ def read_metadata(given: Any, param: str) -> dict[str, str] | None:
         return None
     fits = isinstance(given, dict) and len(given) <= MAX_METADATA
     if not fits or not all(isinstance(v, str) and len(k) <= 64 and len(v) <= 512 for k, v in given.items()):
-        raise settings.wrong(param, f"up to {MAX_METADATA} short texts by short names", given)
+        raise wrong(param, f"up to {MAX_METADATA} short texts by short names", given)
     return dict(given)

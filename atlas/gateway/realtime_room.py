@@ -9,8 +9,8 @@ import anyio
 from atlas.bell import Coming, RecordedWords, Ringing
 from atlas.errors import EngineError
 from atlas.events import Committed, Event, RecordedSpeech, TextDelta, TurnStarted
+from atlas.fields import Json, wrong
 from atlas.gateway.chat import MAX_NAME_CHARACTERS
-from atlas.gateway.realtime_settings import Json, wrong
 from atlas.gateway.realtime_wire import message
 from atlas.voice.session import Session
 from atlas.voice.wake_arbitration import WakeArbitration

@@ -9,10 +9,11 @@ from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
 from atlas.conversation import fresh_id
+from atlas.fields import Fields
 from atlas.gateway import realtime_settings as settings
 from atlas.gateway.auth import Secrets, require, token_of
 from atlas.gateway.chat import ANY_AGENT, MAX_NAME_CHARACTERS
-from atlas.gateway.wire import Fields, json_body
+from atlas.gateway.wire import json_body
 from atlas.house import House
 
 USUAL_SECONDS, LEAST_SECONDS, MOST_SECONDS = 600, 10, 7_200  # as OpenAI's
@@ -25,15 +26,10 @@ def routes(house: House, secrets: Secrets) -> list[Route]:
         actor = require(request)
         fields = Fields(await json_body(request))
         fields.only(("session", "expires_after"))
-        after, wanted = (fields.value(name) for name in ("expires_after", "session"))
-        if not isinstance(after, dict | None):
-            raise fields.wrong("expires_after", "an object")
-        if not isinstance(wanted, dict | None):
-            raise fields.wrong("session", "an object")
-        wanted = wanted or {}
-        seconds = Fields(after or {}, "expires_after").whole("seconds", LEAST_SECONDS, MOST_SECONDS) or USUAL_SECONDS
+        seconds = fields.inner("expires_after").whole("seconds", LEAST_SECONDS, MOST_SECONDS) or USUAL_SECONDS
+        model = fields.inner("session").text("model", ANY_AGENT, MAX_NAME_CHARACTERS)
+        wanted = fields.value("session") or {}
         defaults = settings.own_of(house)
-        model = Fields(wanted, "session").text("model", ANY_AGENT, MAX_NAME_CHARACTERS)
         opening = settings.opening(fresh_id("sess"), model, defaults, int(time.time()) + seconds)
         session = settings.merged(opening, wanted, defaults)  # refused here by name, and not when somebody speaks
         value, expires_at = secrets.create(token_of(request), actor.device, seconds, wanted)

@@ -11,13 +11,12 @@ from typing import Any
 
 from atlas.conversation import Tool
 from atlas.errors import RequestError
+from atlas.fields import Json, number, object_of, wrong
 from atlas.gateway.realtime_sound import RATE_OF_FORMAT
 from atlas.gateway.speech import VOICE_NAMES
 from atlas.house import House
 from atlas.speech.endpoint import EndpointOptions
 from atlas.voice.options import SessionOptions
-
-Json = dict[str, Any]
 
 MAX_INSTRUCTIONS_CHARACTERS = 20_000
 SILENCE_MS_OF_EAGERNESS = {"low": 1_200, "medium": 700, "auto": 700, "high": 400}
@@ -95,7 +94,7 @@ def merged(session: Json, change: Any, defaults: SessionDefaults) -> Json:
     `RequestError` with the field in `param`, as `session.audio.input.format`.
     """
     whole = copy.deepcopy(session)
-    for name, value in current_names(_object(change, "session")).items():
+    for name, value in current_names(object_of(change, "session")).items():
         if name not in FIELDS:
             raise unknown(f"session.{name}")
         FIELDS[name](whole, name, value, defaults)
@@ -149,8 +148,8 @@ def current_names(given: Mapping[str, Any]) -> Json:
         ("turn_detection", "input", "turn_detection"),
     ):
         if old in change:
-            audio = _object(change.setdefault("audio", {}), "session.audio")
-            _object(audio.setdefault(side, {}), f"session.audio.{side}")[name] = change.pop(old)
+            audio = object_of(change.setdefault("audio", {}), "session.audio")
+            object_of(audio.setdefault(side, {}), f"session.audio.{side}")[name] = change.pop(old)
     return change
 
 
@@ -159,32 +158,9 @@ def current_names(given: Mapping[str, Any]) -> Json:
 Check = Callable[[Json, str, Any, SessionDefaults], None]
 
 
-def wrong(param: str, wanted: str, value: Any, code: str = "invalid_value") -> RequestError:
-    """Return the error of a field that is not what was wanted."""
-    shown = json.dumps(value, ensure_ascii=False, default=str)
-    return RequestError(
-        f"{param} must be {wanted}, not {shown if len(shown) <= 60 else shown[:57] + '…'}", code=code, param=param
-    )
-
-
 def unknown(param: str) -> RequestError:
     """Return the error of a field that nobody reads."""
     return RequestError(f"there is no field {param}", code="unknown_parameter", param=param)
-
-
-def _object(value: Any, param: str) -> Json:
-    if not isinstance(value, dict):
-        raise wrong(param, "an object", value, "invalid_type")
-    return value
-
-
-def number(value: Any, param: str, least: float, most: float) -> float:
-    """Return a number within bounds."""
-    if isinstance(value, bool) or not isinstance(value, (int, float)):
-        raise wrong(param, "a number", value, "invalid_type")
-    if not least <= value <= most:
-        raise wrong(param, f"between {least:g} and {most:g}", value)
-    return value
 
 
 def _text(longest: int) -> Check:
@@ -244,7 +220,7 @@ def _tools(whole: Json, name: str, value: Any, defaults: SessionDefaults) -> Non
 
 
 def _tool(value: Any, param: str) -> Json:
-    given = _object(value, param)
+    given = object_of(value, param)
     if given.get("type", "function") != "function":
         raise RequestError(
             f"{param}.type {given.get('type')!r} does not apply here: a client may bring functions",
@@ -258,7 +234,7 @@ def _tool(value: Any, param: str) -> Json:
         raise wrong(f"{param}.name", "1 to 64 letters, digits, _ or -", name)
     if not isinstance(text, str):
         raise wrong(f"{param}.description", "a text", text, "invalid_type")
-    _object(parameters, f"{param}.parameters")
+    object_of(parameters, f"{param}.parameters")
     try:
         size = len(json.dumps(parameters, allow_nan=False))
     except ValueError as trouble:  # 1e999 is JSON, but nothing that could be shown again
@@ -299,11 +275,11 @@ def _modalities(whole: Json, name: str, value: Any, defaults: SessionDefaults) -
 
 
 def _audio(whole: Json, name: str, value: Any, defaults: SessionDefaults) -> None:
-    for side, part in _object(value, "session.audio").items():
+    for side, part in object_of(value, "session.audio").items():
         if side not in AUDIO_FIELDS:
             raise unknown(f"session.audio.{side}")
         fields, place = AUDIO_FIELDS[side], f"session.audio.{side}"
-        for key, given in _object(part, place).items():
+        for key, given in object_of(part, place).items():
             if key not in fields:
                 raise unknown(f"{place}.{key}")
             whole["audio"][side][key] = fields[key](whole["audio"][side][key], f"{place}.{key}", given, defaults)
@@ -313,7 +289,7 @@ def sound_format(now: Any, param: str, value: Any, defaults: SessionDefaults) ->
     """Return a sound format with its rate."""
     if isinstance(value, str):  # the Beta's way
         value = {"type": FORMAT_OF_BETA_NAME.get(value, value)}
-    given = _object(value, param)
+    given = object_of(value, param)
     kind = given.get("type", now["type"])
     if not isinstance(kind, str) or kind not in RATE_OF_FORMAT:
         raise wrong(f"{param}.type", f"one of {', '.join(RATE_OF_FORMAT)}", kind)
@@ -340,7 +316,7 @@ def _speed(now: Any, param: str, value: Any, defaults: SessionDefaults) -> float
 def _transcription(now: Any, param: str, value: Any, defaults: SessionDefaults) -> Json | None:
     if value is None:
         return None
-    given = _object(value, param)
+    given = object_of(value, param)
     if extra := set(given) - {"model", "language", "languages", "prompt", "keywords", "delay"}:
         raise unknown(f"{param}.{min(extra)}")
     language = given.get("language") or defaults.language
@@ -351,14 +327,14 @@ def _transcription(now: Any, param: str, value: Any, defaults: SessionDefaults) 
 
 def _noise_reduction(now: Any, param: str, value: Any, defaults: SessionDefaults) -> None:
     if value is not None:
-        _object(value, param)
+        object_of(value, param)
     # There is none: the recogniser and the speech detector were trained on noise. What holds is shown, not the wish.
 
 
 def _turn_detection(now: Any, param: str, value: Any, house_defaults: SessionDefaults) -> Json | None:
     if value is None:
         return None
-    given = {key: part for key, part in _object(value, param).items() if part is not None}
+    given = {key: part for key, part in object_of(value, param).items() if part is not None}
     kind = given.get("type", now["type"] if now else "server_vad")
     if kind not in ("server_vad", "semantic_vad"):
         raise wrong(f"{param}.type", '"server_vad" or "semantic_vad"', kind)

@@ -12,8 +12,9 @@ from starlette.responses import Response
 from starlette.routing import Route
 
 from atlas.errors import RequestError
+from atlas.fields import Fields
 from atlas.gateway.auth import CALLS, require
-from atlas.gateway.wire import Fields, json_object
+from atlas.gateway.wire import json_object
 
 OFFER_BYTES = 64 * 1024  # a browser's is some five thousand
 SESSION_CHARACTERS = 256 * 1024

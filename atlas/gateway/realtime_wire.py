@@ -28,9 +28,9 @@ from atlas.events import (
     TurnStarted,
     Woken,
 )
+from atlas.fields import Json
 from atlas.gateway.realtime_items import Items, function_call_item, message_item
 from atlas.gateway.realtime_responses import ResponseOptions
-from atlas.gateway.realtime_settings import Json
 from atlas.gateway.realtime_sound import Outward
 from atlas.gateway.wire import ask_json
 

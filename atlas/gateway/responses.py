@@ -18,15 +18,15 @@ from starlette.routing import Route
 from atlas.conversation import Actor, ClientTools, Message, ToolCall, Turn, fresh_id
 from atlas.errors import AtlasError, RequestError
 from atlas.events import Event, TextDelta, ToolStarted, TurnEnded
+from atlas.fields import Fields, Json
 from atlas.gateway import realtime_settings
 from atlas.gateway.auth import require
 from atlas.gateway.chat import MAX_ANSWER_TOKENS, MAX_CHARACTERS, agent_for, read_messages
 from atlas.gateway.realtime_calls import ANSWER_SECONDS, ClientCalls
 from atlas.gateway.realtime_responses import read_metadata
-from atlas.gateway.wire import Fields, Stream, Write, json_body, sse, sse_error, while_wanted
+from atlas.gateway.wire import Stream, Write, json_body, sse, sse_error, while_wanted
 from atlas.house import House
 
-Json = dict[str, Any]
 KEPT_RESPONSES = 512  # to go on from; in memory, and not over a restart
 UNREAD_EVENTS = 256  # of a turn whose client is between two requests
 READ = {"model", "input", "instructions", "previous_response_id", "stream", "tools", "tool_choice", "max_output_tokens"}

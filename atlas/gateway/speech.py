@@ -18,10 +18,11 @@ from starlette.routing import Route
 
 from atlas.audio import AudioChunk
 from atlas.errors import RequestError
+from atlas.fields import Fields
 from atlas.gateway.auth import require
 from atlas.gateway.encode import FORMATS, SPEECH_RATE, available, encoder
 from atlas.gateway.files import Files
-from atlas.gateway.wire import Fields, Stream, Write, json_body, sse, sse_error, while_wanted
+from atlas.gateway.wire import Stream, Write, json_body, sse, sse_error, while_wanted
 from atlas.house import House
 from atlas.own_words import speaking
 from atlas.speech.normalize import spoken

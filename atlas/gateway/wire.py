@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Awaitable, Callable, Collection, Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from http import HTTPStatus
 from typing import Any
 
@@ -153,85 +153,6 @@ def depth(value: Any) -> int:
         deepest += 1
         level = [inner for part in level for inner in (part.values() if isinstance(part, dict) else part)]
     return deepest
-
-
-class Fields:
-    """The fields of a body, read one by one and checked; each error names its field."""
-
-    def __init__(self, body: Mapping[str, Any], within: str = "") -> None:
-        self._body = body
-        self._within = f"{within}." if within else ""
-
-    def name(self, key: str) -> str:
-        """Return the field's full name, as errors give it."""
-        return f"{self._within}{key}"
-
-    def wrong(self, key: str, wanted: str, code: str = "invalid_type") -> RequestError:
-        """Return the error of a field that is not what was wanted."""
-        value = json.dumps(self._body.get(key), default=str)
-        shown = value if len(value) <= 60 else f"{value[:57]}…"
-        return RequestError(f"{self.name(key)} must be {wanted}, not {shown}", code=code, param=self.name(key))
-
-    def only(self, known: Collection[str]) -> None:
-        """Refuse fields that nobody reads: a misspelt one would be lost in silence."""
-        if unknown := sorted(set(self._body) - set(known)):
-            raise RequestError(
-                f"there is no field {self.name(unknown[0])}", code="unknown_field", param=self.name(unknown[0])
-            )
-
-    def value(self, key: str) -> Any:
-        """Return whatever stands there; `None` when nothing does."""
-        return self._body.get(key)
-
-    def text(self, key: str, default: str | None = None, longest: int = 200) -> str:
-        """Return a text of at most `longest` characters; without a default it must be there."""
-        value = self._body.get(key)
-        if value is None:
-            if default is None:
-                raise RequestError(f"{self.name(key)} is missing", code="missing_field", param=self.name(key))
-            return default
-        if not isinstance(value, str):
-            raise self.wrong(key, "a text")
-        if len(value) > longest:
-            raise RequestError(
-                f"{self.name(key)} has {len(value)} characters; {longest} is the most",
-                code="string_too_long",
-                param=self.name(key),
-            )
-        return value
-
-    def choice(self, key: str, choices: Collection[str], default: str) -> str:
-        """Return one of `choices`."""
-        value = self.text(key, default)
-        if value not in choices:
-            raise self.wrong(key, f"one of {', '.join(choices)}", "invalid_value")
-        return value
-
-    def flag(self, key: str) -> bool:
-        """Return true or false; false when it is not there."""
-        value = self._body.get(key)
-        if value is not None and not isinstance(value, bool):
-            raise self.wrong(key, "true or false")
-        return bool(value)
-
-    def number(self, key: str, least: float, most: float) -> float | None:
-        """Return a number within bounds, or `None` when it is not there."""
-        value = self._body.get(key)
-        if value is None:
-            return None
-        if isinstance(value, bool) or not isinstance(value, (int, float)):
-            raise self.wrong(key, "a number")
-        if not least <= value <= most:  # infinity is not, and no whole number is too long for this question
-            raise self.wrong(key, f"between {least:g} and {most:g}", "invalid_value")
-        return float(value)
-
-    def whole(self, key: str, least: int, most: int) -> int | None:
-        """Return a whole number within bounds, or `None` when it is not there."""
-        value = self._body.get(key)
-        if value is not None and (isinstance(value, bool) or not isinstance(value, int)):
-            raise self.wrong(key, "a whole number")
-        number = self.number(key, least, most)
-        return None if number is None else int(number)
 
 
 # ── replies that take time ─────────────────────────────────────────────────────────────────────────

@@ -19,10 +19,10 @@ from atlas.config import WyomingSatelliteConfig
 from atlas.conversation import Actor
 from atlas.errors import AtlasError, EngineError, RequestError
 from atlas.events import Event, Hush, SpeechOut, SpeechStarted, SpeechStopped, Transcribed, TurnEnded, Woken
+from atlas.fields import Fields
 from atlas.gateway.realtime_sound import SoundPace
 from atlas.gateway.timer_changes import TimerFeed, TimerTransition
 from atlas.gateway.voice_session import voice_session
-from atlas.gateway.wire import Fields
 from atlas.gateway.wyoming_info import wake_name
 from atlas.gateway.wyoming_wire import Peer, PeerGone, WyomingMicrophone, sound_event
 from atlas.house import House

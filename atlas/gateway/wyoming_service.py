@@ -18,8 +18,8 @@ from atlas.conversation import Actor, Turn, Utterance, fresh_id
 from atlas.errors import AtlasError, ConfigError, RequestError
 from atlas.events import Event as TurnEvent
 from atlas.events import TurnEnded
+from atlas.fields import Fields
 from atlas.gateway.chat import MAX_CHARACTERS
-from atlas.gateway.wire import Fields
 from atlas.gateway.wyoming_info import described
 from atlas.gateway.wyoming_stages import STREAM_CHARACTERS, Detecting, Listening, WyomingSaying
 from atlas.gateway.wyoming_wire import Peer, PeerGone

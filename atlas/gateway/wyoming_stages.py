@@ -11,8 +11,8 @@ from wyoming.event import Event
 from atlas.audio import HEARING_RATE, SAMPLE_BYTES, AudioChunk, silence
 from atlas.conversation import Utterance
 from atlas.errors import RequestError
+from atlas.fields import Fields
 from atlas.gateway.realtime_sound import SoundPace
-from atlas.gateway.wire import Fields
 from atlas.gateway.wyoming_info import wake_name
 from atlas.gateway.wyoming_wire import Peer, WyomingMicrophone, sound_event
 from atlas.house import House

@@ -14,7 +14,7 @@ from wyoming.version import __version__ as WYOMING_VERSION  # noqa: N812  # a co
 
 from atlas.audio import HEARING_RATE, SAMPLE_BYTES, AudioChunk
 from atlas.errors import RequestError
-from atlas.gateway.wire import Fields
+from atlas.fields import Fields
 from atlas.speech.resample import HIGHEST_RATE, LOWEST_RATE, Resampler, mono
 from wall.strict_json import loads
 

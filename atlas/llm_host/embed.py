@@ -10,16 +10,16 @@ import base64
 import json
 import logging
 import time
-from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
 from atlas.errors import RequestError
+from atlas.fields import Fields
 from atlas.llm_host.compute import Compute
 from atlas.llm_host.line import PRIORITIES, Line, LinePlace
 from atlas.llm_host.request import fields
@@ -28,6 +28,7 @@ if TYPE_CHECKING:  # loading is for the first request
     from atlas.llm_host.encoder import GgufEncoder
 
 MOST_TEXTS = 2_048  # of one request, as at OpenAI; the size of a body bounds their length
+MOST_DIMENSIONS = 65_536  # that anybody asks for
 QUICK_TOKENS = 128  # a text up to this length takes about as long as a few tokens of an answer
 DIGITS = 8  # of a number in JSON: what 32 bits hold of numbers below 1
 UNDERSTOOD = {"model", "input", "encoding_format", "dimensions", "atlas_priority", "user"}
@@ -47,25 +48,21 @@ class EmbedRequest:
 
 def parse(raw: bytes) -> EmbedRequest:
     """Return the request in `raw`. Raises `RequestError` whose `param` is the field that is wrong."""
-    body = fields(raw)
-    if unknown := set(body) - UNDERSTOOD:
+    given = fields(raw)
+    if unknown := set(given) - UNDERSTOOD:
         raise _wrong(min(unknown), "is not a parameter of this server", "unknown_parameter")
-    if not isinstance(body.get("model"), str):
-        raise _wrong("model", "must be a text" if "model" in body else "is missing")
-    form = body.get("encoding_format", "float")
-    if form not in ("float", "base64"):
-        raise _wrong("encoding_format", 'must be "float" or "base64"')
-    dimensions = body.get("dimensions")
-    if dimensions is not None and (type(dimensions) is not int or dimensions < 1):
-        raise _wrong("dimensions", "must be a whole number from 1")
-    priority = body.get("atlas_priority", "")
-    if priority not in (*PRIORITIES, ""):
-        raise _wrong("atlas_priority", f"must be one of {', '.join(PRIORITIES)}")
-    return EmbedRequest(body["model"], _texts(body), form == "base64", dimensions, priority)
+    body = Fields(given)
+    return EmbedRequest(
+        body.text("model"),
+        _texts(body),
+        body.choice("encoding_format", ("float", "base64"), "float") == "base64",
+        body.whole("dimensions", 1, MOST_DIMENSIONS),
+        body.choice("atlas_priority", (*PRIORITIES, ""), ""),
+    )
 
 
-def _texts(body: Mapping[str, Any]) -> tuple[str, ...]:
-    given = body.get("input")
+def _texts(body: Fields) -> tuple[str, ...]:
+    given = body.value("input")
     texts = [given] if isinstance(given, str) else given
     if not isinstance(texts, list) or not texts:
         raise _wrong("input", "must be a text, or a list of at least one text")

@@ -8,12 +8,14 @@ from dataclasses import dataclass
 from typing import Any, NoReturn
 
 from atlas.errors import RequestError
+from atlas.fields import Fields, object_of
 from atlas.llm_host.constrain import names_in, valid_schema
 from atlas.llm_host.line import PRIORITIES
 from wall import strict_json
 
 MAX_TEXT_STOPS, MAX_TOOLS, MAX_NAME_LETTERS = 4, 128, 64  # as at OpenAI
 MOST_NAMES_IN_ALL = 10_000  # of the schemas of all tools: 78 each; to check them takes seconds, meanwhile others wait
+MAX_KEY_LETTERS = 10_000  # of a name that a client gives: of its conversation, of a call
 MAX_STOP_LETTERS = 1_000  # one is looked for after every token, in time that grows with its square
 # Without a temperature the model answers soberly: small models wander above it, and loop without a penalty.
 DEFAULT_TEMPERATURE, DEFAULT_TOP_P, DEFAULT_TOP_K, DEFAULT_REPEAT = 0.2, 0.9, 40, 1.1
@@ -71,7 +73,7 @@ class ContextExceeded(RequestError):
 
 def forgotten(raw: bytes) -> str:
     """Return the conversation that the body asks to be forgotten. Raises `RequestError`."""
-    conversation = _text(fields(raw), "conversation")
+    conversation = Fields(fields(raw)).text("conversation", longest=MAX_KEY_LETTERS)
     if not conversation:
         _wrong("conversation", "must be the name of a conversation")
     return conversation
@@ -79,34 +81,35 @@ def forgotten(raw: bytes) -> str:
 
 def parse(raw: bytes) -> ChatRequest:
     """Return the request in `raw`. Raises `RequestError` whose `param` is the field that is wrong."""
-    body = fields(raw)
-    if unknown := set(body) - UNDERSTOOD - HARMLESS:
+    given = fields(raw)
+    if unknown := set(given) - UNDERSTOOD - HARMLESS:
         _wrong(min(unknown), "is not a parameter of this server", code="unknown_parameter")
+    body = Fields(given)
     _refuse_what_is_missing_here(body)
     tools = _tools(body)
-    maximum = "max_completion_tokens" if "max_completion_tokens" in body else "max_tokens"
-    stream = _flag(body, "stream")
+    maximum = "max_completion_tokens" if "max_completion_tokens" in given else "max_tokens"
+    stream = body.flag("stream")
     return ChatRequest(
-        model=_text(body, "model"),
+        model=body.text("model", longest=MAX_KEY_LETTERS),
         messages=_messages(body),
         tools=tools,
         choice=_choice(body, tools),
-        parallel=_flag(body, "parallel_tool_calls"),
+        parallel=body.flag("parallel_tool_calls"),
         schema=_response_schema(body, tools),
         stream=stream,
-        include_usage=stream and _flag(_table(body, "stream_options"), "include_usage"),
-        conversation=_text(body, "atlas_conversation", "") or _text(body, "prompt_cache_key", ""),
-        priority=_priority(body),
+        include_usage=stream and body.inner("stream_options").flag("include_usage"),
+        conversation=_key(body, "atlas_conversation") or _key(body, "prompt_cache_key"),
+        priority=body.choice("atlas_priority", PRIORITIES, "chat"),
         prefill=_prefill(body, stream=stream),
         stops=_stops(body),
-        max_tokens=_whole(body, maximum, 1, 10_000_000) if maximum in body else None,
-        temperature=_number(body, "temperature", DEFAULT_TEMPERATURE, 0, 2),
-        top_p=_number(body, "top_p", DEFAULT_TOP_P, 0, 1),
+        max_tokens=body.whole(maximum, 1, 10_000_000),
+        temperature=_number(body, "temperature", 0, 2, DEFAULT_TEMPERATURE),
+        top_p=_number(body, "top_p", 0, 1, DEFAULT_TOP_P),
         top_k=_whole(body, "top_k", 0, 1_000_000, DEFAULT_TOP_K),
         seed=_whole(body, "seed", -(2**63), 2**64, secrets.randbits(32)) & 0xFFFFFFFF,
-        repeat=_number(body, "repeat_penalty", DEFAULT_REPEAT, 0.1, 2),
-        frequency=_number(body, "frequency_penalty", 0, -2, 2),
-        presence=_number(body, "presence_penalty", 0, -2, 2),
+        repeat=_number(body, "repeat_penalty", 0.1, 2, DEFAULT_REPEAT),
+        frequency=_number(body, "frequency_penalty", -2, 2, 0),
+        presence=_number(body, "presence_penalty", -2, 2, 0),
     )
 
 
@@ -124,26 +127,24 @@ def fields(raw: bytes) -> dict[str, Any]:
     return {key: value for key, value in body.items() if value is not None}
 
 
-def _refuse_what_is_missing_here(body: Mapping[str, Any]) -> None:
-    if body.get("logprobs") or body.get("top_logprobs"):
+def _refuse_what_is_missing_here(body: Fields) -> None:
+    if body.value("logprobs") or body.value("top_logprobs"):
         _wrong("logprobs", "are not offered by this server", code="unsupported_parameter")
-    if body.get("logit_bias"):
+    if body.value("logit_bias"):
         _wrong("logit_bias", "is not offered by this server", code="unsupported_parameter")
     if _whole(body, "n", 1, 128, 1) != 1:
         _wrong("n", "can only be 1 on this server", code="unsupported_parameter")
 
 
-def _messages(body: Mapping[str, Any]) -> tuple[dict[str, Any], ...]:
-    messages = body.get("messages")
+def _messages(body: Fields) -> tuple[dict[str, Any], ...]:
+    messages = body.value("messages")
     if not isinstance(messages, list) or not messages:
         _wrong("messages", "must be a list of at least one message")
     return tuple(_message(message, f"messages[{i}]") for i, message in enumerate(messages))
 
 
 def _message(message: Any, where: str) -> dict[str, Any]:
-    if not isinstance(message, dict):
-        _wrong(where, "must be an object")
-    role = message.get("role")
+    role = object_of(message, where).get("role")
     if role not in ROLES:
         _wrong(f"{where}.role", f"must be one of {', '.join(ROLES)}")
     calls = message.get("tool_calls") if role == "assistant" else None
@@ -156,7 +157,7 @@ def _message(message: Any, where: str) -> dict[str, Any]:
             _wrong(f"{where}.tool_calls", "must be a list of {id, type, function: {name, arguments}}")
         shaped["tool_calls"] = calls
     if role == "tool":
-        shaped["tool_call_id"] = _text(message, "tool_call_id", "")
+        shaped["tool_call_id"] = _key(Fields(message, where), "tool_call_id")
     return shaped
 
 
@@ -180,8 +181,8 @@ def _content(content: Any, where: str, *, may_be_missing: bool) -> str:
     return "".join(texts)
 
 
-def _tools(body: Mapping[str, Any]) -> tuple[dict[str, Any], ...]:
-    tools = body.get("tools", [])
+def _tools(body: Fields) -> tuple[dict[str, Any], ...]:
+    tools = body.value("tools", [])
     if not isinstance(tools, list) or len(tools) > MAX_TOOLS:
         _wrong("tools", f"must be a list of at most {MAX_TOOLS} tools")
     names: set[str] = set()
@@ -206,8 +207,8 @@ def _tools(body: Mapping[str, Any]) -> tuple[dict[str, Any], ...]:
     return tuple(tools)
 
 
-def _choice(body: Mapping[str, Any], tools: tuple[dict[str, Any], ...]) -> str:
-    choice = body.get("tool_choice", "auto" if tools else "none")
+def _choice(body: Fields, tools: tuple[dict[str, Any], ...]) -> str:
+    choice = body.value("tool_choice", "auto" if tools else "none")
     if isinstance(choice, dict):
         function = choice.get("function")
         choice = function.get("name") if isinstance(function, dict) else None
@@ -220,24 +221,28 @@ def _choice(body: Mapping[str, Any], tools: tuple[dict[str, Any], ...]) -> str:
     return str(choice) if tools else "none"
 
 
-def _response_schema(body: Mapping[str, Any], tools: tuple[dict[str, Any], ...]) -> Mapping[str, Any] | None:
-    wanted = _table(body, "response_format")
-    kind = wanted.get("type", "text")
+def _response_schema(body: Fields, tools: tuple[dict[str, Any], ...]) -> Mapping[str, Any] | None:
+    wanted = body.inner("response_format")
+    kind = wanted.text("type", "text")
     if kind == "text":
         return None
-    if tools and body.get("tool_choice", "auto") != "none":
+    if tools and body.value("tool_choice") != "none":
         _wrong("response_format", 'cannot be combined with tools, unless tool_choice is "none"')
     if kind == "json_object":
         return {"type": "object"}
-    schema = _table(wanted, "json_schema").get("schema")
+    schema = wanted.inner("json_schema").value("schema")
     if kind != "json_schema" or not isinstance(schema, dict):
         _wrong("response_format", "must be of type text, json_object, or json_schema with json_schema.schema")
     valid_schema(schema, "response_format", "response_format")
     return schema
 
 
-def _stops(body: Mapping[str, Any]) -> tuple[str, ...]:
-    stops = body.get("stop", [])
+def _key(body: Fields, name: str) -> str:
+    return body.text(name, "", MAX_KEY_LETTERS)
+
+
+def _stops(body: Fields) -> tuple[str, ...]:
+    stops = body.value("stop", [])
     stops = [stops] if isinstance(stops, str) else stops
     fits = isinstance(stops, list) and len(stops) <= MAX_TEXT_STOPS
     if not fits or not all(isinstance(s, str) and 0 < len(s) <= MAX_STOP_LETTERS for s in stops):
@@ -245,57 +250,21 @@ def _stops(body: Mapping[str, Any]) -> tuple[str, ...]:
     return tuple(stops)
 
 
-def _priority(body: Mapping[str, Any]) -> str:
-    priority = _text(body, "atlas_priority", "chat")
-    if priority not in PRIORITIES:
-        _wrong("atlas_priority", f"must be one of {', '.join(PRIORITIES)}")
-    return priority
-
-
-def _prefill(body: Mapping[str, Any], *, stream: bool) -> bool:
-    prefill = _flag(body, "atlas_prefill")
+def _prefill(body: Fields, *, stream: bool) -> bool:
+    prefill = body.flag("atlas_prefill")
     if prefill and stream:
         _wrong("atlas_prefill", "has no answer that could be streamed")
     return prefill
 
 
-_MISSING: Any = object()
+def _number(body: Fields, key: str, least: float, most: float, default: float) -> float:
+    value = body.number(key, least, most)
+    return default if value is None else value
 
 
-def _text(body: Mapping[str, Any], key: str, default: str = _MISSING) -> str:
-    value = body.get(key, default)
-    if not isinstance(value, str):
-        _wrong(key, "must be a text" if key in body else "is missing")
-    return value
-
-
-def _flag(body: Mapping[str, Any], key: str) -> bool:
-    value = body.get(key, False)
-    if not isinstance(value, bool):
-        _wrong(key, "must be true or false")
-    return value
-
-
-def _table(body: Mapping[str, Any], key: str) -> Mapping[str, Any]:
-    value = body.get(key, {})
-    if not isinstance(value, dict):
-        _wrong(key, "must be an object")
-    return value
-
-
-def _whole(body: Mapping[str, Any], key: str, least: int, most: int, default: int = 0) -> int:
-    value = body.get(key, default)
-    if isinstance(value, bool) or not isinstance(value, int) or (key in body and not least <= value <= most):
-        _wrong(key, f"must be a whole number from {least} to {most}")
-    return value
-
-
-def _number(body: Mapping[str, Any], key: str, default: float, least: float, most: float) -> float:
-    value = body.get(key, default)
-    fits = isinstance(value, (int, float)) and not isinstance(value, bool)
-    if not fits or not least <= value <= most:  # infinity is not, and no whole number is too long for this question
-        _wrong(key, f"must be a number from {least} to {most}")
-    return float(value)
+def _whole(body: Fields, key: str, least: int, most: int, default: int) -> int:
+    value = body.whole(key, least, most)
+    return default if value is None else value
 
 
 def _wrong(param: str, what: str, code: str = "invalid_value") -> NoReturn:
