@@ -17,6 +17,7 @@ FLOORS = {
     "atlas.audio": 0,
     "atlas.conversation": 0,
     "atlas.events": 0,
+    "atlas.embeddings": 0,
     "atlas.errors": 0,
     "atlas.fields": 0,
     "atlas.own_words": 0,

@@ -6,23 +6,19 @@ single short text, by which somebody searches, goes among those who read; the re
 
 from __future__ import annotations
 
-import base64
-import json
 import time
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
-from typing import Any
 
 import anyio
-import numpy as np
 from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
 from atlas import trace
 from atlas.conversation import Actor
+from atlas.embeddings import EmbeddingRequest, answer, item, read
 from atlas.errors import EngineError, LlmBusy, RequestError
 from atlas.fields import Fields
 from atlas.gateway.auth import require
@@ -30,8 +26,6 @@ from atlas.gateway.wire import json_body, while_wanted
 from atlas.house import House
 from atlas.llm.backend import Backend, Embeddings, Priority
 
-MOST_TEXTS = 2_048  # of one request, as at OpenAI; the size of a body bounds them together
-MOST_CHARACTERS = 32_768  # of one text: OpenAI's 8192 tokens. Far more than an encoder reads, so the rest is marked cut
 SHORT_CHARACTERS = 512  # a text to search by is shorter
 # What is computed between two looks at who else waits here. Their vectors are also what is written at one go, and the
 # thread that does that carries sound too.
@@ -40,8 +34,6 @@ BATCH_CHARACTERS = 16_384  # some 4000 tokens: seconds on two slow cores, and a 
 BATCH_SECONDS = 100.0  # less than the backend waits: giving up here does not say that the model is gone
 MOST_OF_ONE = 8  # requests under way from one device …
 MOST_AT_ONCE = 24  # … and from all; the gateway's other doors keep the most of its room
-DIGITS = 8  # of a number in JSON: what 32 bits hold of numbers below 1
-KNOWN = frozenset({"model", "input", "encoding_format", "dimensions", "user"})
 
 
 def routes(house: House) -> list[Route]:
@@ -51,20 +43,19 @@ def routes(house: House) -> list[Route]:
 
     async def embeddings(request: Request) -> Response:
         actor = require(request)
-        wish = read(await json_body(request))
+        wish = read(Fields(await json_body(request)))
         llm = _host_for(wish.model, actor, house)
-        body, began = b"", time.monotonic()
+        body, tokens, began = b"", 0, time.monotonic()
 
         async def work() -> None:
-            nonlocal body
-            done = await embedded(wish, house.encoders[llm], lines[llm, wish.priority])
-            body = done.body(wish.model)
+            nonlocal body, tokens
+            body, tokens = await embedded(wish, house.encoders[llm], lines[llm, _priority(wish)])
             trace.line(
                 "embedded",
                 device=actor.device,
                 model=wish.model,
                 texts=len(wish.texts),
-                tokens=done.tokens,
+                tokens=tokens,
                 ms=round((time.monotonic() - began) * 1000),
             )
 
@@ -115,71 +106,9 @@ def _host_for(model: str, actor: Actor, house: House) -> str:
     return encoders[model]
 
 
-# ── what was asked ─────────────────────────────────────────────────────────────────────────────────
-
-
-@dataclass(frozen=True, slots=True)
-class EmbeddingRequest:
-    """A checked request."""
-
-    model: str
-    texts: tuple[str, ...]
-    base64: bool
-    dimensions: int | None
-
-    @property
-    def priority(self) -> Priority:
-        """Who waits for it."""
-        return "chat" if len(self.texts) == 1 and len(self.texts[0]) <= SHORT_CHARACTERS else "background"
-
-
-def read(body: Mapping[str, Any]) -> EmbeddingRequest:
-    """Return what a body asks for. Raises `RequestError` naming the field that is wrong."""
-    fields = Fields(body)
-    fields.only(KNOWN)
-    return EmbeddingRequest(
-        fields.text("model"),
-        _texts(fields),
-        fields.choice("encoding_format", ("float", "base64"), "float") == "base64",
-        fields.whole("dimensions", 1, 65_536),
-    )
-
-
-def _texts(fields: Fields) -> tuple[str, ...]:
-    given = fields.value("input")
-    if given is None:
-        raise RequestError("input is missing", code="missing_field", param="input")
-    texts = [given] if isinstance(given, str) else given
-    if not isinstance(texts, list) or not texts:
-        raise fields.wrong("input", "a text, or a list of at least one")
-    if isinstance(texts[0], (int, list)):
-        raise RequestError(
-            "input must be text: tokens are numbers of another model's vocabulary",
-            code="unsupported_value",
-            param="input",
-            hint="have the client send texts (in LangChain: check_embedding_ctx_length=False)",
-        )
-    if len(texts) > MOST_TEXTS:
-        raise RequestError(
-            f"input holds {len(texts)} texts; {MOST_TEXTS} is the most", code="array_too_long", param="input"
-        )
-    for place, text in enumerate(texts):
-        _check(text, f"input[{place}]" if given is texts else "input")
-    return tuple(texts)
-
-
-def _check(text: Any, where: str) -> None:
-    if not isinstance(text, str):
-        raise RequestError(f"{where} must be a text", code="invalid_type", param=where)
-    if not text:
-        raise RequestError(f"{where} is empty", code="invalid_value", param=where)
-    if len(text) > MOST_CHARACTERS:
-        raise RequestError(
-            f"{where} has {len(text)} characters; {MOST_CHARACTERS} is the most",
-            code="string_too_long",
-            param=where,
-            hint="send it in pieces",
-        )
+def _priority(wish: EmbeddingRequest) -> Priority:
+    """Return who waits for it."""
+    return "chat" if len(wish.texts) == 1 and len(wish.texts[0]) <= SHORT_CHARACTERS else "background"
 
 
 class EmbeddingPlaces:
@@ -209,48 +138,21 @@ class EmbeddingPlaces:
 # ── what is answered ───────────────────────────────────────────────────────────────────────────────
 
 
-class EmbeddingsBody:
-    """The vectors so far, written down as they come: a whole answer at once would hold up the house's sound."""
+async def embedded(wish: EmbeddingRequest, encoder: Backend, line: anyio.Lock) -> tuple[bytes, int]:
+    """Return the answer to a wish, and how many tokens were read. Between two batches others get their turn.
 
-    def __init__(self, *, in_base64: bool) -> None:
-        self.tokens = 0
-        self._base64 = in_base64
-        self._items: list[str] = []
-
-    def add(self, read: Embeddings) -> None:
-        """Write the next ones down."""
-        first = len(self._items)
-        self.tokens += read.tokens
-        for place, vector in enumerate(read.vectors):
-            item: dict[str, Any] = {"object": "embedding", "index": first + place, "embedding": self._written(vector)}
-            if place in read.cut:
-                item["atlas_cut"] = True  # only its beginning was read
-            self._items.append(json.dumps(item))
-
-    def body(self, model: str) -> bytes:
-        """Return the answer."""
-        usage = json.dumps({"prompt_tokens": self.tokens, "total_tokens": self.tokens})
-        return (
-            f'{{"object":"list","data":[{",".join(self._items)}],"model":{json.dumps(model)},"usage":{usage}}}'
-        ).encode()
-
-    def _written(self, vector: Sequence[float]) -> str | list[float]:
-        if self._base64:
-            return base64.b64encode(np.asarray(vector, "<f4").tobytes()).decode()
-        return [round(number, DIGITS) for number in vector]
-
-
-async def embedded(wish: EmbeddingRequest, encoder: Backend, line: anyio.Lock) -> EmbeddingsBody:
-    """Return all vectors of a wish. Between two batches others get their turn. Cancelling is safe.
+    The vectors are written down as they come: a whole answer at once would hold up the house's sound. Cancelling is
+    safe.
 
     Raises `RequestError` for other dimensions than the encoder's, and (`overloaded`, 503) when others are always
     before; `EngineError` when the LLM host is away.
     """
-    done = EmbeddingsBody(in_base64=wish.base64)
+    items: list[str] = []
+    tokens = 0
     for batch in _batches(wish.texts):
         async with line:
-            read = await _batch(batch, encoder, wish.priority)
-        dimensions = len(read.vectors[0])
+            results = await _batch(batch, encoder, _priority(wish))
+        dimensions = len(results.vectors[0])
         if wish.dimensions not in (None, dimensions):
             raise RequestError(
                 f"dimensions can only be {dimensions}, which {wish.model} was made for",
@@ -258,8 +160,10 @@ async def embedded(wish: EmbeddingRequest, encoder: Backend, line: anyio.Lock) -
                 param="dimensions",
                 hint="leave it out",
             )
-        done.add(read)
-    return done
+        tokens += results.tokens
+        for place, vector in enumerate(results.vectors):
+            items.append(item(len(items), vector, in_base64=wish.base64, cut=place in results.cut))
+    return answer(items, wish.model, tokens), tokens
 
 
 async def _batch(texts: Sequence[str], encoder: Backend, priority: Priority) -> Embeddings:

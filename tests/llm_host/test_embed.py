@@ -38,15 +38,15 @@ LONG = "The quick brown fox jumps over the lazy dog, again and again. " * 60
 @pytest.mark.parametrize(
     ("more", "param", "text"),
     [
-        ({"input": None}, "input", "must be a text"),
-        ({"input": []}, "input", "at least one text"),
+        ({"input": None}, "input", "is missing"),
+        ({"input": []}, "input", "a list of at least one"),
         ({"input": {"text": "x"}}, "input", "must be a text"),
-        ({"input": ""}, "input[0]", "not empty"),
-        ({"input": ["a", ""]}, "input[1]", "not empty"),
-        ({"input": ["a", 5]}, "input[1]", "not empty"),
+        ({"input": ""}, "input", "is empty"),
+        ({"input": ["a", ""]}, "input[1]", "is empty"),
+        ({"input": ["a", 5]}, "input[1]", "must be a text"),
         ({"input": [1, 2]}, "input", "tokens are numbers of another model's vocabulary"),
         ({"input": [[1, 2]]}, "input", "tokens are numbers of another model's vocabulary"),
-        ({"input": ["a"] * 2049}, "input", "2048 texts at a time, and holds 2049"),
+        ({"input": ["a"] * 2049}, "input", "2049 texts; 2048 is the most"),
         ({"encoding_format": "hex"}, "encoding_format", "float"),
         ({"encoding_format": ["float"]}, "encoding_format", "float"),
         ({"dimensions": 0}, "dimensions", "whole number"),
@@ -55,7 +55,7 @@ LONG = "The quick brown fox jumps over the lazy dog, again and again. " * 60
         ({"model": None}, "model", "is missing"),
         ({"atlas_priority": "now"}, "atlas_priority", "voice, chat, background"),
         ({"atlas_priority": ["now"]}, "atlas_priority", "voice, chat, background"),
-        ({"pooling": "cls"}, "pooling", "is not a parameter"),
+        ({"pooling": "cls"}, "pooling", "there is no field"),
     ],
 )
 def test_a_request_that_makes_no_sense_is_refused_by_the_name_of_its_field(
@@ -67,7 +67,7 @@ def test_a_request_that_makes_no_sense_is_refused_by_the_name_of_its_field(
 
 
 def test_half_a_character_becomes_a_mark_and_not_a_crash() -> None:
-    assert parse(rb'{"model": "m", "input": "a\ud800b"}').texts == ("a\ufffdb",)
+    assert parse(rb'{"model": "m", "input": "a\ud800b"}').wish.texts == ("a\ufffdb",)
 
 
 async def test_a_host_without_an_encoder_says_how_to_get_one() -> None:
