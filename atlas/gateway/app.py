@@ -32,6 +32,7 @@ from atlas.gateway import (
     chat,
     conversations,
     embeddings,
+    failures,
     page,
     pairing,
     realtime,
@@ -40,10 +41,8 @@ from atlas.gateway import (
     responses,
     speech,
     trust,
-    wire,
 )
 from atlas.gateway.api import door
-from atlas.gateway.api.errors import PREFIX, nothing_there
 from atlas.gateway.auth import Guesses, Secrets
 from atlas.gateway.esphome_sounds import SoundServer
 from atlas.gateway.files import Files
@@ -87,22 +86,15 @@ def build(house: House, secure: SecureListener | None = None, setup_code: str = 
         ],
         middleware=[Middleware(Guard, house=house)],
         exception_handlers={
-            AtlasError: wire.atlas_error,
-            HTTPException: _http_error,
-            ClientDisconnect: wire.gone,
-            Exception: wire.own_mistake,
+            AtlasError: failures.atlas_error,
+            HTTPException: failures.http_error,
+            ClientDisconnect: failures.gone,
+            Exception: failures.own_mistake,
         },
     )
     app.state.live = OpenConnections(lambda token: house.authenticate(token))
     app.state.guesses, app.state.secrets = guesses, secrets
     return app
-
-
-async def _http_error(request: Request, trouble: Exception) -> Response:
-    """Answer what no route takes in the shape of the door whose path it is."""
-    if request.url.path.startswith(PREFIX):
-        return nothing_there(request)
-    return await wire.http_error(request, trouble)
 
 
 def health_of(house: House) -> Callable[[Request], Awaitable[Response]]:

@@ -19,11 +19,10 @@ from starlette.websockets import WebSocket
 from atlas import own_words, trace
 from atlas.conversation import fresh_id
 from atlas.errors import AtlasError, RequestError
-from atlas.gateway.api.errors import PREFIX, api_refusal
 from atlas.gateway.auth import actor_of, address_of, clear_cookie, held_token, is_by_cookie
+from atlas.gateway.failures import PREFIX, failure_of
 from atlas.gateway.limits import Occupancy
 from atlas.gateway.wanted_language import wanted_language
-from atlas.gateway.wire import refusal
 from atlas.house import House
 
 JSON_BYTES = 2 * 1024 * 1024  # a whole conversation of `chat.MAX_CHARACTERS`, even when every letter is escaped
@@ -216,7 +215,7 @@ def _language_of(scope: Scope) -> str:
 
 
 async def _answer(refused: AtlasError, scope: Scope, receive: Receive, send: Send) -> None:
-    response = (api_refusal if scope["path"].startswith(PREFIX) else refusal)(refused)
+    response = failure_of(refused).reply(scope["path"])
     if response.status_code >= HTTPStatus.INTERNAL_SERVER_ERROR:
         trace.line("request failed", request=scope["state"]["request_id"], path=scope["path"], error=str(refused))
     if scope["type"] == "http":

@@ -21,6 +21,7 @@ from atlas.fields import Fields, Json, wrong
 from atlas.gateway import realtime_settings as settings
 from atlas.gateway.auth import require, secret_of, subprotocol_of
 from atlas.gateway.chat import ANY_AGENT, MAX_NAME_CHARACTERS, agent_for, speaking_for
+from atlas.gateway.failures import failure_of
 from atlas.gateway.files import Files, GoesFirst
 from atlas.gateway.realtime_calls import ClientCalls
 from atlas.gateway.realtime_items import one_text, read_item, text_of
@@ -29,7 +30,7 @@ from atlas.gateway.realtime_room import RoomClient
 from atlas.gateway.realtime_sound import Inward, SoundPace
 from atlas.gateway.realtime_wire import SessionView, added_and_done, error, message, truncated
 from atlas.gateway.voice_session import voice_session
-from atlas.gateway.wire import depth, json_object, refusal
+from atlas.gateway.wire import depth, json_object
 from atlas.house import House
 from atlas.voice.options import ReplyOptions
 from wall.roles import may
@@ -55,7 +56,7 @@ def routes(house: House, files: Files) -> list[BaseRoute]:
             model = query.text("model", ANY_AGENT, MAX_NAME_CHARACTERS)
             agent = agent_for(query.text("agent", model, MAX_NAME_CHARACTERS), actor, house)
         except AtlasError as trouble:
-            await websocket.send_denial_response(refusal(trouble))
+            await websocket.send_denial_response(failure_of(trouble).reply())
             return
         await websocket.accept(subprotocol=subprotocol_of(websocket))
         await RealtimeConnection(websocket, house, files, actor, model, agent).run()

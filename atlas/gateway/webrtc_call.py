@@ -35,8 +35,9 @@ from starlette.types import ASGIApp, Message
 from atlas import trace
 from atlas.conversation import fresh_id
 from atlas.errors import RequestError
+from atlas.gateway.failures import HttpFailure
 from atlas.gateway.realtime_wire import message
-from atlas.gateway.wire import json_object, refusal
+from atlas.gateway.wire import json_object
 from wall import logs
 
 RATE = 24_000  # of the Realtime protocol
@@ -213,7 +214,7 @@ class PeerCall:
     async def _negotiate(self, offer: str) -> Response | None:
         peer = self._peer
         if wrong := _wrong_with(offer):
-            return refusal(RequestError(f"the offer {wrong}", code="invalid_offer", param="sdp"))
+            return HttpFailure(400, "invalid_offer", f"the offer {wrong}", field="sdp").reply()
         peer.on("track", self._take_track)
         peer.on("datachannel", self._take_channel)
         peer.on("connectionstatechange", self._note_state)
@@ -224,9 +225,8 @@ class PeerCall:
             await peer.setRemoteDescription(RTCSessionDescription(_without_candidates(offer), "offer"))
             await peer.setLocalDescription(await peer.createAnswer())
         except Exception as trouble:  # noqa: BLE001  # the library raises whatever it stumbles over
-            return refusal(
-                RequestError(f"the offer cannot be answered: {logs.kind(trouble)}", code="invalid_offer", param="sdp")
-            )
+            why = f"the offer cannot be answered: {logs.kind(trouble)}"
+            return HttpFailure(400, "invalid_offer", why, field="sdp").reply()
         self.answer = peer.localDescription.sdp
         self._takes_sound = line.currentDirection in ("sendrecv", "sendonly")
         return None

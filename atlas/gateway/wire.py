@@ -1,55 +1,26 @@
-"""What every HTTP door does alike: errors in OpenAI's shape, checked fields, replies that end with their reader."""
+"""What every HTTP door does alike: bodies read within bounds, replies that end with their reader."""
 
 from __future__ import annotations
 
 import json
 from collections.abc import Awaitable, Callable, Mapping
-from http import HTTPStatus
 from typing import Any
 
 import anyio
 import anyio.lowlevel
-from starlette.exceptions import HTTPException
 from starlette.requests import Request
-from starlette.responses import JSONResponse, Response
+from starlette.responses import Response
 from starlette.types import Receive, Scope, Send
 
 from atlas import trace
 from atlas.conversation import ConfirmationRequest
-from atlas.errors import AtlasError, EngineError, RequestError, SoundError
+from atlas.errors import AtlasError, RequestError
+from atlas.gateway.failures import failure_of, request_id
 from wall import strict_json
 
 SEND_SECONDS = 60.0  # a reader that takes nothing for this long has gone without saying so
 
-STATUS_OF_CODE = {
-    "invalid_api_key": 401,
-    "permission_denied": 403,
-    "forbidden": 403,
-    "model_not_found": 404,
-    "not_found": 404,
-    "invalid_pairing": 403,
-    "request_timeout": 408,
-    "request_too_large": 413,
-    "misdirected_request": 421,
-    "too_many_guesses": 429,
-    "rate_limit_exceeded": 429,
-    "overloaded": 503,
-}
-TYPE_OF_STATUS = {401: "authentication_error", 403: "permission_error", 404: "not_found_error", 429: "rate_limit_error"}
-
 Write = Callable[[bytes], Awaitable[None]]
-
-
-# ── errors ─────────────────────────────────────────────────────────────────────────────────────────
-
-
-def error_response(
-    message: str, status: int, code: str, param: str | None = None, headers: Mapping[str, str] | None = None
-) -> JSONResponse:
-    """Return `{"error": {message, type, param, code}}`, the shape every client of OpenAI reads."""
-    kind = "server_error" if status >= 500 else TYPE_OF_STATUS.get(status, "invalid_request_error")
-    body = {"error": {"message": message, "type": kind, "param": param, "code": code}}
-    return JSONResponse(body, status, dict(headers or {}))
 
 
 def ask_json(ask: ConfirmationRequest | None) -> dict[str, Any] | None:
@@ -57,68 +28,6 @@ def ask_json(ask: ConfirmationRequest | None) -> dict[str, Any] | None:
     if ask is None:
         return None
     return {"id": ask.id, "sentence": ask.sentence, "level": ask.level, "expires_at": ask.expires_at, "tool": ask.tool}
-
-
-def error_body(trouble: AtlasError) -> tuple[int, str, str, str | None]:
-    """Return status, code, message and param of what went wrong; an engine's own words stay in the log."""
-    match trouble:
-        case RequestError():
-            status, code, text = STATUS_OF_CODE.get(trouble.code, 400), trouble.code, str(trouble)
-        case SoundError():
-            status, code, text = 400, "invalid_sound", str(trouble)
-        case EngineError():
-            return 503, "engine_unavailable", trouble.spoken, None
-        case _:
-            return 500, "atlas_error", trouble.spoken, None
-    message = f"{text}; {trouble.hint}" if trouble.hint else text
-    param = trouble.param if isinstance(trouble, RequestError) else "file"
-    return status, code, message[:1].upper() + message[1:], param or None
-
-
-def refusal(trouble: AtlasError) -> JSONResponse:
-    """Return the answer to what Atlas itself raised."""
-    status, code, message, param = error_body(trouble)
-    headers = {"www-authenticate": 'Bearer realm="atlas"'} if status == HTTPStatus.UNAUTHORIZED else {}
-    return error_response(message, status, code, param, headers)
-
-
-async def atlas_error(request: Request, trouble: Exception) -> Response:
-    """Answer what Atlas itself raised; what is not the client's fault is logged."""
-    assert isinstance(trouble, AtlasError)
-    response = refusal(trouble)
-    if response.status_code >= HTTPStatus.INTERNAL_SERVER_ERROR:
-        trace.line("request failed", request=request_id(request), path=request.url.path, error=str(trouble))
-    return response
-
-
-async def http_error(request: Request, trouble: Exception) -> Response:
-    """Answer a path that is not there, a method it does not take, or a form that cannot be read."""
-    assert isinstance(trouble, HTTPException)
-    match trouble.status_code:
-        case 404:
-            message, code = f"there is nothing at {request.url.path}", "not_found"
-        case 405:
-            message, code = f"{request.url.path} does not take {request.method}", "method_not_allowed"
-        case _:
-            message, code = str(trouble.detail), "invalid_request"
-    return error_response(message[:1].upper() + message[1:], trouble.status_code, code, headers=trouble.headers)
-
-
-async def gone(request: Request, trouble: Exception) -> Response:
-    """Answer nobody: the client left before its body was complete."""
-    return Response(status_code=499)
-
-
-async def own_mistake(request: Request, trouble: Exception) -> Response:
-    """Answer a mistake of ours by its number alone; the server logs the traceback after this line."""
-    trace.line("request broke", request=request_id(request), path=request.url.path, error=type(trouble).__name__)
-    message = f"Something in Atlas broke; its log knows more under {request_id(request)}"
-    return error_response(message, 500, "internal_error", headers={"x-request-id": request_id(request)})
-
-
-def request_id(request: Request) -> str:
-    """Return the number under which the log knows this request."""
-    return str(request.scope.get("state", {}).get("request_id", ""))
 
 
 # ── bodies ─────────────────────────────────────────────────────────────────────────────────────────
@@ -251,5 +160,6 @@ def sse(data: Mapping[str, Any] | str) -> bytes:
 
 def sse_error(trouble: AtlasError) -> bytes:
     """Return the event by which a stream says that it broke off."""
-    _, code, message, param = error_body(trouble)
-    return sse({"error": {"message": message, "type": "server_error", "param": param, "code": code}})
+    failure = failure_of(trouble)
+    error = {"message": failure.message, "type": "server_error", "param": failure.field or None, "code": failure.code}
+    return sse({"error": error})

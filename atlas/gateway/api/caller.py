@@ -12,10 +12,10 @@ from pydantic import ValidationError
 
 from atlas.conversation import Actor, ConfirmationRequest, ToolResult
 from atlas.errors import EngineError, RequestError
-from atlas.gateway.api.errors import ToolRefusal
 from atlas.gateway.api.shapes import NAME_CHARACTERS, ToolReply
 from atlas.gateway.auth import require
 from atlas.gateway.chat import ANY_AGENT, open_to
+from atlas.gateway.failures import ToolRefusal
 from atlas.house import House
 from wall.roles import ROLES, Role, may
 

@@ -19,9 +19,9 @@ from starlette.requests import ClientDisconnect
 from starlette.responses import HTMLResponse, JSONResponse, Response
 from starlette.routing import BaseRoute
 
-from atlas import __version__, trace
+from atlas import __version__
 from atlas.errors import AtlasError
-from atlas.gateway import wire
+from atlas.gateway import failures
 from atlas.gateway.api import (
     agents,
     alarms,
@@ -60,9 +60,9 @@ from atlas.gateway.api import (
     voiceprints,
 )
 from atlas.gateway.api.caller import Admission, NeedsYes, ask_values
-from atlas.gateway.api.errors import PREFIX, api_refusal, error_reply, nothing_there
 from atlas.gateway.api.shapes import ErrorReply
 from atlas.gateway.conversations import Pace
+from atlas.gateway.failures import PREFIX, HttpFailure
 from atlas.gateway.files import Files
 from atlas.gateway.https import SecureListener
 from atlas.gateway.invitations import Pairings
@@ -140,12 +140,12 @@ def _bare() -> FastAPI:
         generate_unique_id_function=lambda route: route.name,
         responses={"4XX": {"model": ErrorReply, "description": "Refused"}, "5XX": {"model": ErrorReply}},
         exception_handlers={
-            AtlasError: _atlas_error,
+            AtlasError: failures.atlas_error,
             NeedsYes: _needs_yes,
             RequestValidationError: _invalid,
-            HTTPException: _http_error,
-            ClientDisconnect: wire.gone,
-            Exception: _own_mistake,
+            HTTPException: failures.http_error,
+            ClientDisconnect: failures.gone,
+            Exception: failures.own_mistake,
         },
     )
 
@@ -225,40 +225,9 @@ async def _needs_yes(request: Request, asks: Exception) -> Response:
     return JSONResponse({"ask": ask_values(asks.ask)}, 202)
 
 
-async def _atlas_error(request: Request, trouble: Exception) -> Response:
-    assert isinstance(trouble, AtlasError)
-    response = api_refusal(trouble)
-    if response.status_code >= 500:
-        trace.line("request failed", request=wire.request_id(request), path=_place(request), error=str(trouble))
-    return response
-
-
 async def _invalid(request: Request, trouble: Exception) -> Response:
     assert isinstance(trouble, RequestValidationError)
     first = trouble.errors()[0]
     field = ".".join(map(str, first["loc"][1:]))
     where = f"{field}: " if field else ""
-    return error_reply(422, "invalid_value", f"{where}{first['msg']}.", field=field)
-
-
-async def _http_error(request: Request, trouble: Exception) -> Response:
-    assert isinstance(trouble, HTTPException)
-    match trouble.status_code:
-        case 404:
-            return nothing_there(request)
-        case 405:
-            return error_reply(405, "method_not_allowed", f"{request.url.path} does not take {request.method}.")
-        case status:
-            return error_reply(status, "invalid_request", f"{trouble.detail}.")
-
-
-async def _own_mistake(request: Request, trouble: Exception) -> Response:
-    number = wire.request_id(request)
-    trace.line("request broke", request=number, path=_place(request), error=type(trouble).__name__)
-    return error_reply(500, "internal_error", "Something in Atlas broke.", f"its log knows more under {number}")
-
-
-def _place(request: Request) -> str:
-    """Return the path of a request as its route has it, for the log: names of notes and items stand in the path."""
-    route = request.scope.get("route")
-    return f"{PREFIX.rstrip('/')}{route.path_format}" if isinstance(route, APIRoute) else PREFIX
+    return HttpFailure(422, "invalid_value", f"{where}{first['msg']}.", field=field).reply(PREFIX)

@@ -20,7 +20,6 @@ from pydantic import Field
 from atlas.config import Config
 from atlas.conversation import HOUSE
 from atlas.gateway.api.caller import Caller, OwnerCaller, agents_of, present
-from atlas.gateway.api.errors import ToolRefusal
 from atlas.gateway.api.form_layouts import (
     MOST_OF_A_KIND,
     MOST_TEXT,
@@ -41,6 +40,7 @@ from atlas.gateway.api.form_layouts import (
 )
 from atlas.gateway.api.resource import resource
 from atlas.gateway.api.shapes import ApiReply, Body, ToolReply
+from atlas.gateway.failures import ToolRefusal
 from atlas.store.settings_file import Changes, HouseSettings, Section, counts_at_once
 
 router = resource("setting-forms")
