@@ -18,6 +18,7 @@ from anyio.abc import ByteReceiveStream, Process
 
 from atlas.cli.tether import tethered
 from atlas.errors import EngineError
+from wall.backoff import Backoff
 
 FIRST_WAIT_SECONDS = 0.25  # a person who just lost an answer asks again within a second or two
 LONGEST_WAIT_SECONDS = 30.0  # a program that cannot live must not eat the machine
@@ -81,7 +82,7 @@ class Child:
 
     async def live(self) -> None:
         """Run it, again and again, until cancelled; stop when it dies before it was ever healthy, until replaced."""
-        deaths = 0
+        backoff = Backoff(FIRST_WAIT_SECONDS, LONGEST_WAIT_SECONDS)
         while True:
             born = anyio.current_time()
             self._replaced, ending = anyio.Event(), ""
@@ -94,8 +95,7 @@ class Child:
                 self._healthy.set()
                 await self._replaced.wait()
                 continue
-            deaths = 1 if anyio.current_time() - born >= STEADY_SECONDS else deaths + 1
-            wait = wait_before_restart(deaths)
+            wait = backoff.wait_seconds(worked=anyio.current_time() - born >= STEADY_SECONDS)
             log.warning("%s %s; it starts again in %.2g s", self.program.name, ending, wait)
             with anyio.move_on_after(wait):
                 await self._replaced.wait()
@@ -184,12 +184,6 @@ async def supervised(program: Program) -> AsyncIterator[Child]:
             yield child
         finally:
             tasks.cancel_scope.cancel()
-
-
-def wait_before_restart(deaths: int) -> float:
-    """Return the seconds to wait after the n-th death in a row: doubling from the first to the longest."""
-    doublings = min(deaths - 1, 16)  # far beyond the longest wait, and short of an overflow
-    return min(LONGEST_WAIT_SECONDS, FIRST_WAIT_SECONDS * 2.0**doublings)
 
 
 def _severity(line: str) -> int:

@@ -14,7 +14,7 @@ import anyio.to_thread
 import pytest
 
 from atlas.cli import children
-from atlas.cli.children import Child, Program, supervised, wait_before_restart
+from atlas.cli.children import Child, Program, supervised
 from atlas.errors import EngineError
 from tests.processes import alive, until
 
@@ -258,8 +258,3 @@ def orphaned(program: Program) -> int:
 async def test_no_orphan_outlives_a_killed_parent(program: Callable[[str], Program]) -> None:
     child = await anyio.to_thread.run_sync(orphaned, program("stubborn"))
     await until(lambda: not alive(child))
-
-
-def test_each_death_in_a_row_waits_longer_up_to_a_limit() -> None:
-    assert [wait_before_restart(deaths) for deaths in (1, 2, 3, 4)] == [0.25, 0.5, 1.0, 2.0]
-    assert wait_before_restart(1_000_000) == 30.0
