@@ -175,6 +175,7 @@ def figures(file: Path, context: int, threads: int, gpu_layers: int) -> dict[str
     shape, ram = shape_of(read_header(file)), machine.ram()
     cards = machine.gpus() if gpu_layers else []
     spoken_fit, said_of_speed = fit(shape, cards, ram, context), fit(shape, cards, ram, PROMPT_TOKENS)
+    from atlas.llm_host.request import Sampling
     from atlas.llm_host.weights import Sampler, Weights
 
     before, began = resident(), time.perf_counter()
@@ -188,7 +189,7 @@ def figures(file: Path, context: int, threads: int, gpu_layers: int) -> dict[str
     began = time.perf_counter()
     assert weights.decode(0, PROMPT_TOKENS, tokens[PROMPT_TOKENS:])
     first = time.perf_counter() - began
-    sampler = Sampler(weights.size, temperature=0, top_p=1, top_k=0, repeat=1, frequency=0, presence=0, seed=0)
+    sampler = Sampler(weights.size, Sampling(temperature=0))
     began, at = time.perf_counter(), len(tokens)
     for number in range(WRITTEN_TOKENS):
         assert weights.decode(0, at + number, [weights.sample(sampler)])

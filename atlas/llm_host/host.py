@@ -13,7 +13,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from importlib.metadata import version
 from pathlib import Path
@@ -301,16 +301,7 @@ def _write_line(job: Job, usage: Usage, wait_ms: float, first_ms: float, seconds
 def _begin(loaded: Loaded, job: Job) -> Writing:
     ask = job.ask
     forced = job.constraint is not None and ask.choice != "auto"  # punishing repetition would punish JSON's punctuation
-    sampler = Sampler(
-        loaded.weights.size,
-        temperature=ask.temperature,
-        top_p=ask.top_p,
-        top_k=ask.top_k,
-        repeat=1.0 if forced else ask.repeat,
-        frequency=ask.frequency,
-        presence=ask.presence,
-        seed=ask.seed,
-    )
+    sampler = Sampler(loaded.weights.size, replace(ask.sampling, repeat=1.0) if forced else ask.sampling)
     generation = Generation(
         loaded.weights,
         loaded.cache,

@@ -34,6 +34,19 @@ HARMLESS = {  # what clients send that changes nothing here
 
 
 @dataclass(frozen=True, slots=True)
+class Sampling:
+    """How the next token is chosen: penalties, then top-k, top-p and temperature, then chance."""
+
+    temperature: float
+    top_p: float = 1.0
+    top_k: int = 0
+    repeat: float = 1.0  # the penalty of what was said already; 1 is none
+    frequency: float = 0.0
+    presence: float = 0.0
+    seed: int = 0
+
+
+@dataclass(frozen=True, slots=True)
 class ChatRequest:
     """A request that makes sense."""
 
@@ -50,13 +63,7 @@ class ChatRequest:
     prefill: bool  # only read the prompt ahead
     stops: tuple[str, ...]
     max_tokens: int | None
-    temperature: float
-    top_p: float
-    top_k: int
-    seed: int
-    repeat: float
-    frequency: float
-    presence: float
+    sampling: Sampling
 
 
 class ContextExceeded(RequestError):
@@ -103,13 +110,15 @@ def parse(raw: bytes) -> ChatRequest:
         prefill=_prefill(body, stream=stream),
         stops=_stops(body),
         max_tokens=body.whole(maximum, 1, 10_000_000),
-        temperature=_number(body, "temperature", 0, 2, DEFAULT_TEMPERATURE),
-        top_p=_number(body, "top_p", 0, 1, DEFAULT_TOP_P),
-        top_k=_whole(body, "top_k", 0, 1_000_000, DEFAULT_TOP_K),
-        seed=_whole(body, "seed", -(2**63), 2**64, secrets.randbits(32)) & 0xFFFFFFFF,
-        repeat=_number(body, "repeat_penalty", 0.1, 2, DEFAULT_REPEAT),
-        frequency=_number(body, "frequency_penalty", -2, 2, 0),
-        presence=_number(body, "presence_penalty", -2, 2, 0),
+        sampling=Sampling(
+            temperature=_number(body, "temperature", 0, 2, DEFAULT_TEMPERATURE),
+            top_p=_number(body, "top_p", 0, 1, DEFAULT_TOP_P),
+            top_k=_whole(body, "top_k", 0, 1_000_000, DEFAULT_TOP_K),
+            repeat=_number(body, "repeat_penalty", 0.1, 2, DEFAULT_REPEAT),
+            frequency=_number(body, "frequency_penalty", -2, 2, 0),
+            presence=_number(body, "presence_penalty", -2, 2, 0),
+            seed=_whole(body, "seed", -(2**63), 2**64, secrets.randbits(32)) & 0xFFFFFFFF,
+        ),
     )
 
 

@@ -13,7 +13,7 @@ import warnings
 import weakref
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 # Threads of llama.cpp meet hundreds of times a token. libgomp lets the first one there spin for milliseconds, which
 # starves the recogniser and the voice on the same cores, or, told to be passive, sleep at once, which costs a third of
@@ -29,6 +29,9 @@ from llguidance.llamacpp import lltokenizer_from_vocab
 from numpy.typing import NDArray
 
 from atlas.errors import EngineError
+
+if TYPE_CHECKING:
+    from atlas.llm_host.request import Sampling
 
 PREFILL_TOKENS = 128  # computed in one step; between two steps a client that has left is noticed
 MAX_PIECE_BYTES = 512  # of one token as it is spelled; the longest are runs of a hundred spaces or so
@@ -201,34 +204,24 @@ class Weights:
 
 
 class Sampler:
-    """How the next token is chosen: penalties, then top-k, top-p and temperature, then chance.
+    """Chooses the next token, as `how` says.
 
     It is freed with the last reference to it: whoever leaves while an answer is begun could not do it.
     """
 
-    def __init__(
-        self,
-        vocabulary: int,
-        *,
-        temperature: float,
-        top_p: float,
-        top_k: int,
-        repeat: float,
-        frequency: float,
-        presence: float,
-        seed: int,
-    ) -> None:
+    def __init__(self, vocabulary: int, how: Sampling) -> None:
         self.chain = llama.llama_sampler_chain_init(llama.llama_sampler_chain_default_params())
         weakref.finalize(self, llama.llama_sampler_free, self.chain)
-        if repeat != 1.0 or frequency or presence:
-            self._add(llama.llama_sampler_init_penalties(vocabulary, PENALTY_TOKENS, repeat, frequency, presence))
-        if temperature <= 0:
+        if how.repeat != 1.0 or how.frequency or how.presence:
+            penalties = how.repeat, how.frequency, how.presence
+            self._add(llama.llama_sampler_init_penalties(vocabulary, PENALTY_TOKENS, *penalties))
+        if how.temperature <= 0:
             self._add(llama.llama_sampler_init_greedy())
             return
-        self._add(llama.llama_sampler_init_top_k(top_k))
-        self._add(llama.llama_sampler_init_top_p(top_p, 1))
-        self._add(llama.llama_sampler_init_temp(temperature))
-        self._add(llama.llama_sampler_init_dist(seed))
+        self._add(llama.llama_sampler_init_top_k(how.top_k))
+        self._add(llama.llama_sampler_init_top_p(how.top_p, 1))
+        self._add(llama.llama_sampler_init_temp(how.temperature))
+        self._add(llama.llama_sampler_init_dist(how.seed))
 
     def _add(self, step: Any) -> None:
         llama.llama_sampler_chain_add(self.chain, step)

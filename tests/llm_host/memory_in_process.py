@@ -8,6 +8,7 @@ import llama_cpp as llama
 import pytest
 
 from atlas.llm_host.host import MOST_UNWRITTEN_BYTES, Host, HostOptions
+from atlas.llm_host.request import Sampling
 from atlas.llm_host.weights import PREFILL_TOKENS, Sampler, Weights
 from atlas.models.fit import BATCH_TOKENS, MemoryPlace, cache_bytes, fit, shape_of
 from atlas.models.gguf import read_header
@@ -56,7 +57,7 @@ def test_what_chose_the_tokens_of_an_answer_goes_with_it_also_when_nobody_waited
     free = llama.llama_sampler_free
     monkeypatch.setattr(llama, "llama_sampler_free", lambda chain: (freed.append(chain), free(chain)))
     for _ in range(3):
-        Sampler(100, temperature=1, top_p=1, top_k=0, repeat=1.1, frequency=0, presence=0, seed=0)
+        Sampler(100, Sampling(temperature=1, repeat=1.1))
     assert len(freed) == 3
 
 
