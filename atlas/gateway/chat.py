@@ -18,7 +18,7 @@ from atlas.events import End, Event, TextDelta, ToolFinished, TurnEnded, TurnSta
 from atlas.fields import Fields, object_of
 from atlas.gateway.auth import require
 from atlas.gateway.embeddings import encoders_for
-from atlas.gateway.wire import Stream, Write, ask_json, json_body, sse, sse_error, while_wanted
+from atlas.gateway.wire import Stream, Write, call_json, json_body, sse, sse_error, while_wanted
 from atlas.house import House
 from atlas.own_words import language
 from wall.roles import may
@@ -308,17 +308,7 @@ class TurnReport:
             case TurnStarted():
                 self.agent, self.reason, self.language = event.agent, event.reason, event.language
             case ToolFinished(call, result):
-                receipt = result.receipt
-                self.tools.append(
-                    {
-                        "name": call.name,
-                        "arguments": dict(call.arguments),
-                        "ok": result.ok,
-                        "text": result.text,
-                        "receipt": {"id": receipt.id, "changed": receipt.changed} if receipt else None,
-                        "ask": ask_json(result.ask),
-                    }
-                )
+                self.tools.append(call_json(call, result))
             case TurnEnded():
                 self.ended = event
 

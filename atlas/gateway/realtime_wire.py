@@ -32,7 +32,7 @@ from atlas.fields import Json
 from atlas.gateway.realtime_items import Items, function_call_item, message_item
 from atlas.gateway.realtime_responses import ResponseOptions
 from atlas.gateway.realtime_sound import Outward
-from atlas.gateway.wire import ask_json
+from atlas.gateway.wire import call_json
 
 STATUS_OF_END: dict[End, str] = {
     "done": "completed",
@@ -363,19 +363,9 @@ def _milliseconds(samples: int) -> int:
 
 
 def _result(event: ToolFinished) -> Json:
-    result = event.result
-    receipt = {"id": result.receipt.id, "changed": result.receipt.changed} if result.receipt else None
-    return {
-        "call_id": event.call.id,
-        "name": event.call.name,
-        "arguments": dict(event.call.arguments),
-        "ok": result.ok,
-        "text": result.text,
-        "data": dict(result.data),
-        "receipt": receipt,
-        "error": result.error or None,
-        "ask": ask_json(result.ask),
-    }
+    call, result = event.call, event.result
+    more = {"call_id": call.id, "data": dict(result.data), "error": result.error or None}
+    return call_json(call, result) | more
 
 
 def _details(end: End) -> Json | None:

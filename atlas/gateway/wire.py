@@ -13,7 +13,7 @@ from starlette.responses import Response
 from starlette.types import Receive, Scope, Send
 
 from atlas import trace
-from atlas.conversation import ConfirmationRequest
+from atlas.conversation import ConfirmationRequest, ToolCall, ToolResult
 from atlas.errors import AtlasError, RequestError
 from atlas.gateway.failures import failure_of, request_id
 from wall import strict_json
@@ -21,6 +21,13 @@ from wall import strict_json
 SEND_SECONDS = 60.0  # a reader that takes nothing for this long has gone without saying so
 
 Write = Callable[[bytes], Awaitable[None]]
+
+
+def call_json(call: ToolCall, result: ToolResult) -> dict[str, Any]:
+    """Return a call and what it came to as every door shows them."""
+    receipt = {"id": result.receipt.id, "changed": result.receipt.changed} if result.receipt else None
+    came = {"ok": result.ok, "text": result.text, "receipt": receipt, "ask": ask_json(result.ask)}
+    return {"name": call.name, "arguments": dict(call.arguments), **came}
 
 
 def ask_json(ask: ConfirmationRequest | None) -> dict[str, Any] | None:
