@@ -165,7 +165,6 @@ def _disk(config: Config) -> Finding:
 
 
 def _models(config: Config) -> Iterator[Finding]:
-    from atlas.cli.models import CATALOGUE
     from atlas.models import catalogue
 
     speech, voices = ears_for(config.speech), voices_for(config.speech)
@@ -176,7 +175,7 @@ def _models(config: Config) -> Iterator[Finding]:
         m.model for m in config.llm.values() if not m.url
     }
     wanted |= {m.embedder for m in config.llm.values() if m.embedder and not m.url}
-    known = {model.name: model for model in catalogue.load(CATALOGUE)}
+    known = {model.name: model for model in catalogue.load()}
     for name in sorted(wanted):
         folder = config.models.folder / name
         if not folder.is_dir():

@@ -24,11 +24,10 @@ from atlas.models.ears import UNUSED, WEIGHTS, ears_here
 from atlas.models.fit import GIB, Fit, Shape, fit, longest_context, shape_of
 from atlas.models.gguf import read_model
 from atlas.models.pull import HUB, Puller, PullProgress, client
-from atlas.shipped import INSTALLED, shipped
+from atlas.shipped import INSTALLED
 from atlas.store.settings_file import changed
 from wall.files import write_whole
 
-CATALOGUE = shipped("models/catalogue.toml")
 CONTEXTS = (4_096, 8_192, 32_768)  # tokens: a chat, a long one, a document
 BAR = 24  # characters
 COMMAND_SECONDS, TIMED = 3.0, 4
@@ -58,7 +57,7 @@ def main(arguments: Sequence[str]) -> int:
     used.add_argument("--agent", default="family", help="whose model (only for language models)")
     given = parser.parse_args(arguments)
 
-    config, models = load_config(os.environ), catalogue.load(CATALOGUE)
+    config, models = load_config(os.environ), catalogue.load()
     match given.verb:
         case "list":
             return listing([model for model in models if given.role in (None, model.role)], config.models.folder)

@@ -17,7 +17,9 @@ from pathlib import Path
 from typing import Any
 
 from atlas.errors import ConfigError
+from atlas.shipped import shipped
 
+CATALOGUE = shipped("models/catalogue.toml")
 SHA256 = re.compile(r"[0-9a-f]{64}")
 PINS = ".pinned.json"  # file name → [bytes, sha256], of what the catalogue does not know
 
@@ -135,7 +137,7 @@ def pins_in(folder: Path) -> dict[str, tuple[int, str]]:
         return {}
 
 
-def load(file: Path) -> tuple[Model, ...]:
+def load(file: Path = CATALOGUE) -> tuple[Model, ...]:
     """Read a catalogue. Raises `ConfigError` when it is missing or malformed."""
     try:
         table = tomllib.loads(file.read_text(encoding="utf-8"))

@@ -17,7 +17,6 @@ from typing import ClassVar
 import pytest
 from playwright.sync_api import Page, expect
 
-from atlas.gateway.api.models import CATALOGUE
 from atlas.models import catalogue
 from tests.journeys.browser import answer, connected, opened, say
 from tests.journeys.conftest import ROOT, Running, start, stop, until
@@ -27,7 +26,7 @@ from tests.processes import free_port
 pytestmark = pytest.mark.real
 APPLIED_MS = 90_000
 PIECE_BYTES = 8 << 20
-VOICE = next(one for one in catalogue.load(CATALOGUE) if one.name == "en_US-lessac-medium")
+VOICE = next(one for one in catalogue.load() if one.name == "en_US-lessac-medium")
 HOURLY = ("temperature_2m", "apparent_temperature", "relative_humidity_2m", "weather_code", "wind_speed_10m")
 
 

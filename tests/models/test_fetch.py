@@ -9,7 +9,6 @@ from pathlib import Path
 
 import pytest
 
-from atlas.cli.models import CATALOGUE
 from atlas.errors import ConfigError, EngineError
 from atlas.models.catalogue import PINS, FilePart, Model, ModelFile, load
 from atlas.models.fetch import STAMP, ensure, fetch, missing, scratch, settle
@@ -227,7 +226,7 @@ def test_a_disk_without_room_is_not_taken_for_a_network_that_is_down(tmp_path: P
 
 
 def test_the_catalogue_names_folders_licences_and_hashes() -> None:
-    models = load(CATALOGUE)
+    models = load()
     assert {model.role for model in models if model.default} == {"llm", "stt", "tts", "embedding", "understanding"}
     for model in models:
         assert model.licence
@@ -264,14 +263,14 @@ def test_a_catalogue_that_leads_elsewhere_or_makes_no_sense_is_refused(
 
 
 def test_hashes_that_were_only_read_somewhere_are_marked_and_those_of_the_house_are_not() -> None:
-    models = load(CATALOGUE)
+    models = load()
     assert all(model.verified for model in models if model.package or model.parts)
     assert not any(model.verified for model in models if model.hub)
     assert all(len(model.revision) == 40 for model in models if model.seen), "a hash belongs to a revision"
 
 
 def test_every_role_of_a_house_has_models_and_every_size_of_whisper_is_there() -> None:
-    models = load(CATALOGUE)
+    models = load()
     assert {"llm", "stt", "tts", "embedding", "understanding", "voices"} == {model.role for model in models}
     for size in ("tiny", "base", "small", "medium", "large-v3", "large-v3-turbo"):
         assert any(model.name == f"whisper-{size}" for model in models)
@@ -279,4 +278,4 @@ def test_every_role_of_a_house_has_models_and_every_size_of_whisper_is_there() -
 
 @pytest.mark.real
 def test_the_default_models_on_disk_are_what_the_catalogue_says(models: Path) -> None:
-    assert [fault for model in load(CATALOGUE) if model.default for fault in model.faults(models)] == []
+    assert [fault for model in load() if model.default for fault in model.faults(models)] == []

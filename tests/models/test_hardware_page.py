@@ -7,7 +7,6 @@ from pathlib import Path
 
 import pytest
 
-from atlas.cli.models import CATALOGUE
 from atlas.models.catalogue import load
 from atlas.models.fit import GIB, Fit, MemoryPlace, Shape, cache_bytes, fit, longest_context
 
@@ -19,7 +18,7 @@ SHOWN = 0.97  # of a card's gigabytes that its driver gives out
 
 def published(file: str, layers: int, heads: int, kv: int, head: int, words: float, context: int) -> Shape:
     """A model of the catalogue by its published shape; `words` are bytes of embeddings and output."""
-    model = next(model for model in load(CATALOGUE) if model.name == file)
+    model = next(model for model in load() if model.name == file)
     return Shape(
         name=model.title,
         layers=layers,

@@ -20,10 +20,8 @@ from atlas.models.catalogue import Model
 from atlas.models.choice import SETTING_OF, ModelNotChosen, ModelNotWhole, chosen
 from atlas.models.pulls import PullState
 from atlas.own_words import own
-from atlas.shipped import shipped
 from atlas.speech.voices import voices_for
 
-CATALOGUE = shipped("models/catalogue.toml")
 HUB_HOSTS = "huggingface.co:443 and *.hf.co:443"
 ModelName = Annotated[str, PathParameter(min_length=1, max_length=NAME_CHARACTERS)]
 router = resource("models")
@@ -151,7 +149,7 @@ async def use_model(caller: OwnerCaller, model: ModelName, body: ModelUse) -> Mo
 
 
 def _named(name: str) -> Model:
-    for model in catalogue.load(CATALOGUE):
+    for model in catalogue.load():
         if model.name == name:
             return model
     raise RequestError("the catalogue has no such model", code="not_found")
@@ -160,7 +158,7 @@ def _named(name: str) -> Model:
 def _models(config: Config, pulls: Mapping[str, PullState]) -> ModelsReply:
     used = in_use(config)
     folder = config.models.folder
-    models = [_item(model, folder, used, pulls.get(model.name)) for model in catalogue.load(CATALOGUE)]
+    models = [_item(model, folder, used, pulls.get(model.name)) for model in catalogue.load()]
     places = [MemoryItem.model_validate(one) for one in (machine.ram(measured=False), *machine.gpus())]
     return ModelsReply(models=models, memory=places)
 
