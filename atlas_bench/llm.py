@@ -20,7 +20,7 @@ from atlas.config import Config
 from atlas.conversation import Message, Usage
 from atlas.engine import open_engine
 from atlas.errors import EngineError, LlmGone
-from atlas.llm.backend import Backend, Finished, Limits, TextPiece
+from atlas.llm.backend import Backend, BackendPrompt, Finished, Limits, TextPiece
 from atlas.llm.backend_openai import BackendSettings
 from atlas_bench._process import started
 
@@ -156,7 +156,7 @@ async def _timed(backend: Backend, messages: Sequence[Message], who: str) -> Tim
     began, first = time.perf_counter(), 0.0
     words: list[str] = []
     limits = Limits(max_tokens=ANSWER_TOKENS, temperature=0.0)
-    async with aclosing(backend.stream(messages, limits=limits, conversation=who)) as deltas:
+    async with aclosing(backend.stream(BackendPrompt(messages, limits=limits, conversation=who))) as deltas:
         async for delta in deltas:
             match delta:
                 case TextPiece(text):

@@ -26,7 +26,8 @@ from atlas.conversation import Actor, Tool, ToolCall, ToolResult, Turn
 from atlas.errors import RequestError
 from atlas.events import Event, TurnEnded, TurnStarted
 from atlas.house import House, Mind
-from atlas.llm.backend_scripted import ScriptedBackend, ScriptedPrompt, ScriptedSettings
+from atlas.llm.backend import BackendPrompt
+from atlas.llm.backend_scripted import ScriptedBackend, ScriptedSettings
 from atlas.router import choose, open_addressing
 from atlas.store.memory import Memory, open_memory
 from atlas.store.recall import TimeSpan
@@ -286,7 +287,7 @@ def on_disk(data: Path, name: str) -> set[str]:
 async def opened(config: Config, data: Path) -> AsyncIterator[World]:
     grammar, addressing = english(), open_addressing(["en"], AGENTS)
 
-    def answer(prompt: ScriptedPrompt) -> str:
+    def answer(prompt: BackendPrompt) -> str:
         (text,) = WORD.findall(prompt.messages[-1].text)[:1]
         return f"It sounds like {text}, and more: {text.replace('said', 'tail')}."
 

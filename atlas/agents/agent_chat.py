@@ -24,7 +24,7 @@ from atlas.agents.tool_use import report, use, use_clients
 from atlas.conversation import Message, Tool, ToolCall, ToolResult, Turn, Usage
 from atlas.errors import ContextFull, EngineError, InvalidCall, LlmGone
 from atlas.events import Emit, End, Tainted, TextDelta
-from atlas.llm.backend import Backend, Calls, Finish, Finished, Limits, Priority, TextPiece, ToolChoice
+from atlas.llm.backend import Backend, BackendPrompt, Calls, Finish, Finished, Limits, Priority, TextPiece, ToolChoice
 from atlas.mcp.tools import Tools
 from atlas.store.conversations import conversation_of
 from atlas.trace import current
@@ -121,9 +121,9 @@ class Chat:
             model_prompt = self._prompt(shown, turn, ())
         except prompt.PromptTooLong:
             return True
-        await self._backend.prefill(
-            model_prompt.messages, shown.tools, conversation=self._key(turn), priority=_priority(turn)
-        )
+        key, priority = self._key(turn), _priority(turn)
+        backend_prompt = BackendPrompt(model_prompt.messages, shown.tools, conversation=key, priority=priority)
+        await self._backend.prefill(backend_prompt)
         return True
 
     async def _offered(self, spoken: SpeechVerdict, turn: Turn) -> tuple[Tool, ...]:
@@ -234,16 +234,11 @@ class Chat:
         calls: tuple[ToolCall, ...] = ()
         finish: Finish = "stop"
         words: list[str] = []
-        stream = self._backend.stream(
-            model_prompt.messages,
-            shown.tools,
-            tool_choice=choice,
-            limits=self._limits(turn),
-            conversation=self._key(turn),
-            priority=_priority(turn),
+        backend_prompt = BackendPrompt(
+            model_prompt.messages, shown.tools, choice, self._limits(turn), self._key(turn), _priority(turn)
         )
         with current().stage("llm"):
-            async with aclosing(stream) as deltas:
+            async with aclosing(self._backend.stream(backend_prompt)) as deltas:
                 async for delta in deltas:
                     match delta:
                         case TextPiece(text):

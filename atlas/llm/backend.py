@@ -56,38 +56,34 @@ class Embeddings:
     cut: frozenset[int] = frozenset()  # which texts, counted from 0, were too long: only their beginning was read
 
 
+@dataclass(frozen=True, slots=True)
+class BackendPrompt:
+    """What a model is asked, and for whom. `conversation` names whose key-value cache to go on with; "" shares none."""
+
+    messages: Sequence[Message]
+    tools: Sequence[Tool] = ()
+    tool_choice: ToolChoice = "auto"
+    limits: Limits = Limits()
+    conversation: str = ""
+    priority: Priority = "chat"
+
+
 class Backend(Protocol):
     """A language model somewhere."""
 
     model: str
 
-    def stream(
-        self,
-        messages: Sequence[Message],
-        tools: Sequence[Tool] = (),
-        *,
-        tool_choice: ToolChoice = "auto",
-        limits: Limits = Limits(),
-        conversation: str = "",
-        priority: Priority = "chat",
-    ) -> AsyncGenerator[Delta, None]:
+    def stream(self, prompt: BackendPrompt) -> AsyncGenerator[Delta, None]:
         """Yield the answer as it is made: words, perhaps calls, then exactly one `Finished`.
 
-        `conversation` names whose key-value cache to go on with; "" shares none. Consume it under `aclosing`:
-        closing the generator, or cancelling the task, stops the generation before the next token, and is safe.
-        A call whose arguments are not a JSON object that fits its schema never comes out as `Calls`: it raises
-        `EngineError`. Raises `LlmGone` when the model cannot be reached or vanishes; the next call may work.
+        Consume it under `aclosing`: closing the generator, or cancelling the task, stops the generation before the next
+        token, and is safe. A call whose arguments are not a JSON object that fits its schema never comes out as
+        `Calls`: it raises `EngineError`. Raises `LlmGone` when the model cannot be reached or vanishes; the next call
+        may work.
         """
         ...
 
-    async def prefill(
-        self,
-        messages: Sequence[Message],
-        tools: Sequence[Tool] = (),
-        *,
-        conversation: str,
-        priority: Priority = "chat",
-    ) -> None:
+    async def prefill(self, prompt: BackendPrompt) -> None:
         """Have the prompt read ahead, so that an answer to it, or to one that begins like it, starts at once.
 
         Gives way to every answer that is asked for meanwhile, by the same person too; a server that offers no such

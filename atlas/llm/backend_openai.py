@@ -20,7 +20,7 @@ import httpx2
 
 from atlas.conversation import Message, Tool, ToolCall, Usage
 from atlas.errors import ConfigError, EngineError, LlmGone, LlmLoading
-from atlas.llm.backend import Calls, Delta, Embeddings, Finish, Finished, Limits, Priority, TextPiece, ToolChoice
+from atlas.llm.backend import BackendPrompt, Calls, Delta, Embeddings, Finish, Finished, Priority, TextPiece
 from atlas.llm.calls import PartialCalls
 from atlas.llm.refusals import error_in, refusal
 from atlas.own_words import noted
@@ -82,22 +82,11 @@ class OpenAiBackend:
             trust_env=False,  # no proxy stands before a model of the house
         )
 
-    async def stream(
-        self,
-        messages: Sequence[Message],
-        tools: Sequence[Tool] = (),
-        *,
-        tool_choice: ToolChoice = "auto",
-        limits: Limits = Limits(),
-        conversation: str = "",
-        priority: Priority = "chat",
-    ) -> AsyncGenerator[Delta, None]:
+    async def stream(self, prompt: BackendPrompt) -> AsyncGenerator[Delta, None]:
         """Yield the answer, as the contract says. Closing hangs up, which stops the model."""
-        offered = {_wire_name(tool.name): tool for tool in tools} if self._settings.tools else {}
-        body = self._body(messages, offered, tool_choice, limits, conversation, priority)
         calls, usage, finish, thoughts = PartialCalls(), Usage(), "", Thoughts()
         halves = getincrementaldecoder("utf-16-le")("replace")  # of characters: some servers cut one in two
-        async with aclosing(self._events(body)) as events:
+        async with aclosing(self._events(self._body(prompt))) as events:
             async for event in events:
                 usage = _usage(event) or usage
                 choice = _first(event.get("choices"))
@@ -110,26 +99,17 @@ class OpenAiBackend:
             raise LlmGone(f"{self.model} stopped in the middle of an answer")
         if words := thoughts.add(halves.decode(b"", final=True)) + thoughts.end():
             yield TextPiece(words)
-        made = calls.finished(offered) if finish != "length" else ()  # a call that was cut short is no call
+        # A call that was cut short is no call.
+        made = calls.finished(self._offered(prompt)) if finish != "length" else ()
         if made:
             yield Calls(made)
         yield Finished(_finish(finish, made), usage)
 
-    async def prefill(
-        self,
-        messages: Sequence[Message],
-        tools: Sequence[Tool] = (),
-        *,
-        conversation: str,
-        priority: Priority = "chat",
-    ) -> None:
+    async def prefill(self, prompt: BackendPrompt) -> None:
         """See `Backend.prefill`. Only our own host can read ahead."""
         if self._settings.own_host:
-            offered = {_wire_name(tool.name): tool for tool in tools} if self._settings.tools else {}
-            body = self._body(messages, offered, "auto", Limits(), conversation, priority)
-            await self._post(
-                "/chat/completions", body | {"stream": False, "stream_options": None, "atlas_prefill": True}
-            )
+            ahead = {"stream": False, "stream_options": None, "atlas_prefill": True}
+            await self._post("/chat/completions", self._body(prompt) | ahead)
 
     async def forget(self, conversation: str) -> None:
         """See `Backend.forget`. Other servers keep nothing by the name of a conversation."""
@@ -170,18 +150,15 @@ class OpenAiBackend:
         """Close connections."""
         await self._http.aclose()
 
-    def _body(
-        self,
-        messages: Sequence[Message],
-        offered: Mapping[str, Tool],
-        choice: ToolChoice,
-        limits: Limits,
-        conversation: str,
-        priority: Priority,
-    ) -> dict[str, Any]:
+    def _offered(self, prompt: BackendPrompt) -> Mapping[str, Tool]:
+        """Return the tools that are sent, by their names on the wire."""
+        return {_wire_name(tool.name): tool for tool in prompt.tools} if self._settings.tools else {}
+
+    def _body(self, prompt: BackendPrompt) -> dict[str, Any]:
+        offered, choice, limits = self._offered(prompt), prompt.tool_choice, prompt.limits
         body: dict[str, Any] = {
             "model": self.model,
-            "messages": [_wire_message(message) for message in messages],
+            "messages": [_wire_message(message) for message in prompt.messages],
             "stream": True,
             "stream_options": {"include_usage": True},
         }
@@ -195,10 +172,10 @@ class OpenAiBackend:
             body["max_tokens"] = limits.max_tokens
         if limits.temperature is not None:
             body["temperature"] = limits.temperature
-        if conversation and self._settings.own_host:
-            body["atlas_conversation"] = conversation
+        if prompt.conversation and self._settings.own_host:
+            body["atlas_conversation"] = prompt.conversation
         if self._settings.own_host:
-            body["atlas_priority"] = priority
+            body["atlas_priority"] = prompt.priority
         return body
 
     async def _post(self, path: str, body: Mapping[str, Any]) -> Mapping[str, Any]:

@@ -9,13 +9,13 @@ from __future__ import annotations
 import math
 import zlib
 from collections.abc import AsyncGenerator, Callable, Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import anyio
 
-from atlas.conversation import Message, Tool, ToolCall, Usage
+from atlas.conversation import ToolCall, Usage
 from atlas.errors import EngineError, LlmGone
-from atlas.llm.backend import Calls, Delta, Embeddings, Finished, Limits, Priority, TextPiece, ToolChoice
+from atlas.llm.backend import BackendPrompt, Calls, Delta, Embeddings, Finished, Priority, TextPiece
 
 DIMENSIONS = 64  # of the vectors that `embed` makes
 READ_WORDS = 512  # of a text that it embeds
@@ -31,25 +31,13 @@ Script = str | Sequence[Line]  # a text is said word by word
 
 
 @dataclass(frozen=True, slots=True)
-class ScriptedPrompt:
-    """What the backend was asked."""
-
-    messages: tuple[Message, ...]
-    tools: tuple[Tool, ...]
-    tool_choice: ToolChoice
-    limits: Limits
-    conversation: str
-    priority: Priority = "chat"
-
-
-@dataclass(frozen=True, slots=True)
 class ScriptedSettings:
     """The answers in order, or a function of the prompt; when they run out, `LlmGone`."""
 
-    answers: Iterable[Script] | Callable[[ScriptedPrompt], Script] = ()
+    answers: Iterable[Script] | Callable[[BackendPrompt], Script] = ()
     seconds_between: float = 0.0  # of `anyio.sleep` before each delta
     model: str = "scripted"
-    prompts: list[ScriptedPrompt] = field(default_factory=list)  # filled with what was asked
+    prompts: list[BackendPrompt] = field(default_factory=list)  # filled with what was asked
 
 
 async def open(settings: ScriptedSettings) -> ScriptedBackend:
@@ -67,24 +55,15 @@ class ScriptedBackend:
         self.model = settings.model
         self.prompts = settings.prompts
         self.abandoned = 0
-        self.read_ahead: list[ScriptedPrompt] = []
+        self.read_ahead: list[BackendPrompt] = []
         self.forgotten: list[str] = []
         self.embedded: list[tuple[tuple[str, ...], Priority]] = []
         self._seconds = settings.seconds_between
         self._answers = settings.answers if callable(settings.answers) else _in_order(settings.answers)
 
-    async def stream(
-        self,
-        messages: Sequence[Message],
-        tools: Sequence[Tool] = (),
-        *,
-        tool_choice: ToolChoice = "auto",
-        limits: Limits = Limits(),
-        conversation: str = "",
-        priority: Priority = "chat",
-    ) -> AsyncGenerator[Delta, None]:
+    async def stream(self, prompt: BackendPrompt) -> AsyncGenerator[Delta, None]:
         """Yield the next answer of the script; `Finished` is added when the script does not say how it ends."""
-        prompt = ScriptedPrompt(tuple(messages), tuple(tools), tool_choice, limits, conversation, priority)
+        prompt = _as_it_is(prompt)
         self.prompts.append(prompt)
         ended = False
         try:
@@ -98,16 +77,9 @@ class ScriptedBackend:
         finally:
             self.abandoned += not ended
 
-    async def prefill(
-        self,
-        messages: Sequence[Message],
-        tools: Sequence[Tool] = (),
-        *,
-        conversation: str,
-        priority: Priority = "chat",
-    ) -> None:
+    async def prefill(self, prompt: BackendPrompt) -> None:
         """Note it."""
-        self.read_ahead.append(ScriptedPrompt(tuple(messages), tuple(tools), "auto", Limits(), conversation, priority))
+        self.read_ahead.append(_as_it_is(prompt))
 
     async def forget(self, conversation: str) -> None:
         """Note it."""
@@ -136,10 +108,15 @@ def call(name: str, _id: str = "call_1", **arguments: object) -> tuple[Line, ...
     return (Calls((ToolCall(_id, name, arguments),)), Finished("tool_calls", Usage(10, 0, 5)))
 
 
-def _in_order(answers: Iterable[Script]) -> Callable[[ScriptedPrompt], Script]:
+def _as_it_is(prompt: BackendPrompt) -> BackendPrompt:
+    # The lists of whoever asks go on growing.
+    return replace(prompt, messages=tuple(prompt.messages), tools=tuple(prompt.tools))
+
+
+def _in_order(answers: Iterable[Script]) -> Callable[[BackendPrompt], Script]:
     remaining = iter(answers)
 
-    def following(_prompt: ScriptedPrompt) -> Script:
+    def following(_prompt: BackendPrompt) -> Script:
         answer = next(remaining, None)
         if answer is None:
             raise LlmGone("the script is over")

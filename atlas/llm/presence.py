@@ -7,9 +7,8 @@ from contextlib import aclosing, contextmanager
 
 import anyio
 
-from atlas.conversation import Message, Tool
 from atlas.errors import LlmBusy, LlmGone
-from atlas.llm.backend import Backend, Delta, Embeddings, Limits, Priority, TextPiece, ToolChoice
+from atlas.llm.backend import Backend, BackendPrompt, Delta, Embeddings, Priority, TextPiece
 
 LOOK_SECONDS = 2.0  # between two questions to a model that is away
 
@@ -58,24 +57,12 @@ class Watched:
                     await anyio.sleep(LOOK_SECONDS)
             self._missed = anyio.Event()
 
-    async def stream(
-        self,
-        messages: Sequence[Message],
-        tools: Sequence[Tool] = (),
-        *,
-        tool_choice: ToolChoice = "auto",
-        limits: Limits = Limits(),
-        conversation: str = "",
-        priority: Priority = "chat",
-    ) -> AsyncGenerator[Delta, None]:
+    async def stream(self, prompt: BackendPrompt) -> AsyncGenerator[Delta, None]:
         """See `Backend.stream`. A model that is away is asked for its health first: that takes no long silence."""
         if self.away:
             await self.health()
-        stream = self._backend.stream(
-            messages, tools, tool_choice=tool_choice, limits=limits, conversation=conversation, priority=priority
-        )
         with self._noticing():
-            async with aclosing(stream) as deltas:
+            async with aclosing(self._backend.stream(prompt)) as deltas:
                 last = None
                 async for delta in deltas:
                     if isinstance(delta, TextPiece):
@@ -85,17 +72,10 @@ class Watched:
                     yield delta
         self.away = False
 
-    async def prefill(
-        self,
-        messages: Sequence[Message],
-        tools: Sequence[Tool] = (),
-        *,
-        conversation: str,
-        priority: Priority = "chat",
-    ) -> None:
+    async def prefill(self, prompt: BackendPrompt) -> None:
         """See `Backend.prefill`."""
         with self._noticing():
-            await self._backend.prefill(messages, tools, conversation=conversation, priority=priority)
+            await self._backend.prefill(prompt)
 
     async def forget(self, conversation: str) -> None:
         """See `Backend.forget`."""

@@ -18,8 +18,8 @@ from atlas.agents.speech_policy import SpeechPolicy, SpeechVerdict
 from atlas.confirmations import HouseConfirmations
 from atlas.conversation import Actor, ToolCall, Turn
 from atlas.events import Emit, Event, TextDelta
-from atlas.llm.backend import Backend, Calls, TextPiece
-from atlas.llm.backend_scripted import Line, ScriptedBackend, ScriptedPrompt, ScriptedSettings
+from atlas.llm.backend import Backend, BackendPrompt, Calls, TextPiece
+from atlas.llm.backend_scripted import Line, ScriptedBackend, ScriptedSettings
 from atlas.mcp.tools import Tools
 from atlas.understanding.grammar import Grammar
 from atlas.understanding.names import Names
@@ -38,9 +38,9 @@ def turn(text: str, **more: Any) -> Turn:
 
 def says(*rounds: Sequence[Line | str] | Exception) -> ScriptedBackend:
     """A backend that plays one round each time it is asked, and the last again; an exception is raised instead."""
-    prompts: list[ScriptedPrompt] = []
+    prompts: list[BackendPrompt] = []
 
-    def answer(_: ScriptedPrompt) -> Sequence[Line]:
+    def answer(_: BackendPrompt) -> Sequence[Line]:
         now = rounds[min(len(prompts), len(rounds)) - 1]
         if isinstance(now, Exception):
             raise now

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator, Sequence
+from collections.abc import AsyncGenerator
 from contextlib import AsyncExitStack
 from pathlib import Path
-from typing import Any
 
 import anyio
 import pytest
@@ -16,10 +15,10 @@ from atlas.agents.minds import InOrder
 from atlas.agents.persona import open_persona
 from atlas.agents.speech_policy import SpeechPolicy
 from atlas.config import Config
-from atlas.conversation import Actor, Message, Turn, fresh_id
+from atlas.conversation import Actor, Turn, fresh_id
 from atlas.events import Event, TurnEnded
 from atlas.house import Mind
-from atlas.llm.backend import Delta
+from atlas.llm.backend import BackendPrompt, Delta
 from atlas.llm.backend_scripted import ScriptedBackend, ScriptedSettings
 from atlas.store.memory import open_memory
 from atlas.understanding.grammar import Grammar
@@ -38,10 +37,10 @@ class Hung(ScriptedBackend):
 
     event: anyio.Event
 
-    async def stream(self, messages: Sequence[Message], *args: Any, **named: Any) -> AsyncGenerator[Delta, None]:
+    async def stream(self, prompt: BackendPrompt) -> AsyncGenerator[Delta, None]:
         self.event.set()
         await anyio.sleep_forever()
-        async for delta in super().stream(messages, *args, **named):
+        async for delta in super().stream(prompt):
             yield delta
 
 

@@ -20,8 +20,8 @@ from atlas.confirmations import HouseConfirmations
 from atlas.conversation import Actor, Message, Tool, ToolCall, Usage
 from atlas.errors import ContextFull, EngineError, LlmBusy, LlmGone
 from atlas.events import ToolFinished
-from atlas.llm.backend import Calls, Finished, TextPiece
-from atlas.llm.backend_scripted import ScriptedBackend, ScriptedPrompt, ScriptedSettings
+from atlas.llm.backend import BackendPrompt, Calls, Finished, TextPiece
+from atlas.llm.backend_scripted import ScriptedBackend, ScriptedSettings
 from tests.scripted_tools import Action, Preview, ScriptedHousehold, ScriptedRefusal, ScriptedResult, ScriptedTools
 from wall.roles import Role
 
@@ -201,7 +201,7 @@ def mailbox(sent: list[str]) -> list[tuple[Tool, Action]]:
     return [tool("email.read", read, reads=True), tool("email.send", send), facts()]
 
 
-def obedient(prompt: ScriptedPrompt) -> Sequence[Any]:
+def obedient(prompt: BackendPrompt) -> Sequence[Any]:
     """A model that does what it read last, whoever wrote it."""
     last = prompt.messages[-1]
     if last.author == "tool" and "Send" in last.text and any(tool.name == "email.send" for tool in prompt.tools):

@@ -18,9 +18,9 @@ import pytest
 from atlas.conversation import Message, Tool
 from atlas.engine import open_engine
 from atlas.errors import EngineError, LlmGone
-from atlas.llm.backend import Backend, Calls, Delta, Finished, Limits, TextPiece
+from atlas.llm.backend import Backend, BackendPrompt, Calls, Delta, Finished, Limits, TextPiece
 from atlas.llm.backend_openai import BackendSettings
-from atlas.llm.backend_scripted import Script, ScriptedPrompt, ScriptedSettings, Vanish, call
+from atlas.llm.backend_scripted import Script, ScriptedSettings, Vanish, call
 
 MODEL, ENCODER = "smollm2-135m-instruct", "all-minilm-l6-v2"
 TIMER = Tool(
@@ -54,7 +54,7 @@ class Scripted(World):
         if not hasattr(self, "backend"):
             self.backend = await open_engine("backend", "scripted", ScriptedSettings(self.answer, 0.001))
 
-    def answer(self, prompt: ScriptedPrompt) -> Script:
+    def answer(self, prompt: BackendPrompt) -> Script:
         if prompt.tools:
             name = {"required": "timers.start"}.get(prompt.tool_choice, prompt.tool_choice)
             return call(name, seconds=5) if name == "timers.start" else call(name)
@@ -124,7 +124,7 @@ async def real(data: Path, models: Path) -> AsyncIterator[Real]:
 
 
 async def everything(backend: Backend, *args: Any, **more: Any) -> list[Delta]:
-    async with aclosing(backend.stream(*args, **more)) as deltas:
+    async with aclosing(backend.stream(BackendPrompt(*args, **more))) as deltas:
         return [delta async for delta in deltas]
 
 
@@ -154,7 +154,7 @@ async def test_no_texts_have_no_vectors_and_an_empty_text_has_none_either(world:
 
 async def test_what_was_read_ahead_or_forgotten_is_answered_as_ever(world: World) -> None:
     for _ in range(2):
-        await world.backend.prefill(HELLO, [CLOCK], conversation="anna", priority="voice")
+        await world.backend.prefill(BackendPrompt(HELLO, [CLOCK], conversation="anna", priority="voice"))
         await world.backend.forget("anna")
         await world.backend.forget("nobody")
     deltas = await everything(world.backend, HELLO, limits=Limits(max_tokens=5), conversation="anna")
@@ -168,7 +168,7 @@ async def test_a_model_that_is_closed_may_be_closed_again(world: World) -> None:
 
 
 async def test_a_stream_that_is_closed_stops_and_the_next_one_works(world: World) -> None:
-    async with aclosing(world.backend.stream(HELLO, limits=Limits(max_tokens=2000))) as deltas:
+    async with aclosing(world.backend.stream(BackendPrompt(HELLO, limits=Limits(max_tokens=2000)))) as deltas:
         async for _ in deltas:
             break
     with anyio.fail_after(20):
@@ -177,7 +177,7 @@ async def test_a_stream_that_is_closed_stops_and_the_next_one_works(world: World
 
 async def test_a_stream_whose_task_is_cancelled_stops_and_the_next_one_works(world: World) -> None:
     with anyio.CancelScope() as scope:
-        async with aclosing(world.backend.stream(HELLO, limits=Limits(max_tokens=2000))) as deltas:
+        async with aclosing(world.backend.stream(BackendPrompt(HELLO, limits=Limits(max_tokens=2000)))) as deltas:
             async for _ in deltas:
                 scope.cancel()
     assert scope.cancelled_caught
@@ -200,7 +200,7 @@ async def test_a_model_that_dies_in_the_middle_is_gone_and_is_back_when_it_is_st
     with pytest.raises(LlmGone):
         if isinstance(world, Scripted):
             world.vanish()
-        async with aclosing(world.backend.stream(HELLO, limits=Limits(max_tokens=2000))) as deltas:
+        async with aclosing(world.backend.stream(BackendPrompt(HELLO, limits=Limits(max_tokens=2000)))) as deltas:
             async for _ in deltas:
                 world.vanish()
     await world.start()
@@ -215,7 +215,7 @@ async def test_every_script_of_the_world_and_emoji_survive_the_way_there_and_bac
 
 @pytest.mark.real
 async def test_hanging_up_stops_the_host_before_it_is_done(real: Real) -> None:
-    async with aclosing(real.backend.stream(HELLO, limits=Limits(max_tokens=2000))) as deltas:
+    async with aclosing(real.backend.stream(BackendPrompt(HELLO, limits=Limits(max_tokens=2000)))) as deltas:
         async for _ in deltas:
             break
     await everything(real.backend, HELLO, limits=Limits(max_tokens=3))

@@ -24,7 +24,7 @@ from anyio.abc import SocketStream
 from atlas.conversation import Message, Tool, ToolCall, Usage
 from atlas.engine import open_engine
 from atlas.errors import EngineError, LlmGone
-from atlas.llm.backend import Backend, Calls, Delta, Finished, Limits, TextPiece
+from atlas.llm.backend import Backend, BackendPrompt, Calls, Delta, Finished, Limits, TextPiece
 from atlas.llm.backend_openai import BackendSettings
 from tests.contracts.streams import SERVERS, Made, Server, fragment, wire, words_of
 from tests.contracts.streams import chunk as event
@@ -236,7 +236,7 @@ async def hear(world: World, messages: Sequence[Message], tools: Sequence[Tool],
 
 
 async def everything(world: World, messages: Sequence[Message], tools: Sequence[Tool], **more: Any) -> list[Delta]:
-    async with aclosing(world.backend.stream(messages, tools, **more)) as deltas:
+    async with aclosing(world.backend.stream(BackendPrompt(messages, tools, **more))) as deltas:
         return [delta async for delta in deltas]
 
 
@@ -327,7 +327,7 @@ async def test_a_tool_that_was_not_offered_is_not_called(world: World) -> None:
 
 async def test_an_answer_that_is_left_stops_and_the_next_one_comes(world: World) -> None:
     long = asked("Say something long about the sea.")
-    async with aclosing(world.backend.stream(long, limits=Limits(max_tokens=1500))) as deltas:
+    async with aclosing(world.backend.stream(BackendPrompt(long, limits=Limits(max_tokens=1500)))) as deltas:
         assert isinstance(await anext(deltas), TextPiece)
     with anyio.fail_after(30):
         assert isinstance((await hear(world, asked("In words: hello."), [CLOCK]))[-1], Finished)

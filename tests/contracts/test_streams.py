@@ -16,7 +16,7 @@ from anyio.abc import SocketStream
 from atlas.conversation import Message, Tool, Usage
 from atlas.errors import EngineError, LlmGone
 from atlas.llm import backend_openai
-from atlas.llm.backend import Calls, Delta, Finished, TextPiece
+from atlas.llm.backend import BackendPrompt, Calls, Delta, Finished, TextPiece
 from atlas.llm.backend_openai import BackendSettings, OpenAiBackend
 from tests.contracts.streams import DONE, SERVERS, Made, chunk, fragment, function_of_old
 
@@ -54,7 +54,7 @@ class Stage:
     async def hear(self, *says: bytes) -> list[Delta]:
         self.says = list(says)
         hello = [Message("user", "hello")]
-        async with aclosing(self.backend.stream(hello, list(TOOLS.values()))) as deltas:
+        async with aclosing(self.backend.stream(BackendPrompt(hello, list(TOOLS.values())))) as deltas:
             return [delta async for delta in deltas]
 
 

@@ -17,7 +17,7 @@ from anyio.streams.tls import TLSListener
 from atlas.conversation import Message, Tool, ToolCall
 from atlas.errors import ConfigError, ContextFull, EngineError, LlmBusy, LlmGone, LlmLoading
 from atlas.llm import backend_openai
-from atlas.llm.backend import Calls, Delta, Finished, TextPiece
+from atlas.llm.backend import BackendPrompt, Calls, Delta, Finished, TextPiece
 from atlas.llm.backend_openai import BackendSettings, OpenAiBackend
 from tests.certificates import certificate, serving
 from tests.conftest import virtual_time
@@ -79,7 +79,7 @@ async def before(server: Server, data: Path, **settings: Any) -> AsyncIterator[O
 
 
 async def everything(backend: OpenAiBackend, **more: Any) -> list[Delta]:
-    async with aclosing(backend.stream(HELLO, [TIMER], **more)) as deltas:
+    async with aclosing(backend.stream(BackendPrompt(HELLO, [TIMER], **more))) as deltas:
         return [delta async for delta in deltas]
 
 
@@ -182,7 +182,7 @@ async def test_a_server_that_refuses_is_an_error_but_not_gone(data: Path, texts:
 async def test_closing_hangs_up_at_once(data: Path) -> None:
     server = Server(HEAD, event({"content": "well"}), stays=True)
     async with before(server, data) as backend:
-        async with aclosing(backend.stream(HELLO)) as deltas:
+        async with aclosing(backend.stream(BackendPrompt(HELLO))) as deltas:
             assert await anext(deltas) == TextPiece("well")
         with anyio.fail_after(5):
             await server.hung_up.wait()
@@ -198,7 +198,9 @@ async def test_history_goes_out_with_names_that_the_wire_allows(data: Path) -> N
     ]
     async with (
         before(server, data) as backend,
-        aclosing(backend.stream(history, [TIMER], tool_choice="timers.start", conversation="k")) as deltas,
+        aclosing(
+            backend.stream(BackendPrompt(history, [TIMER], tool_choice="timers.start", conversation="k"))
+        ) as deltas,
     ):
         assert [type(delta) async for delta in deltas] == [TextPiece, Finished]
     (arguments,) = server.requests
@@ -225,7 +227,7 @@ def whole(body: Any, status: bytes = b"200 OK", head: bytes = b"") -> bytes:
 async def test_our_own_host_is_asked_to_read_ahead_and_says_nothing(data: Path) -> None:
     server = Server(whole({"choices": []}))
     async with before(server, data) as backend:
-        await backend.prefill(HELLO, [TIMER], conversation="k", priority="voice")
+        await backend.prefill(BackendPrompt(HELLO, [TIMER], conversation="k", priority="voice"))
     (arguments,) = server.requests
     assert arguments["atlas_prefill"] is True and arguments["stream"] is False and not arguments.get("stream_options")
     assert (arguments["atlas_conversation"], arguments["atlas_priority"]) == ("k", "voice")
@@ -242,7 +244,7 @@ async def test_our_own_host_is_asked_to_forget(data: Path) -> None:
 async def test_other_servers_are_asked_for_nothing_that_they_do_not_know(data: Path) -> None:
     server = Server(HEAD, event({"content": "ok"}, "stop"))
     async with before(server, data, own_host=False) as backend:
-        await backend.prefill(HELLO, conversation="k")
+        await backend.prefill(BackendPrompt(HELLO, conversation="k"))
         await backend.forget("k")
         assert server.requests == []
         await everything(backend, conversation="k", priority="voice")
@@ -305,7 +307,7 @@ async def test_a_full_context_is_told_from_every_other_trouble(data: Path, call:
     error = {"code": "context_length_exceeded", "message": "long", "atlas": {"prompt_tokens": 9, "context": 8}}
     async with before(Server(whole({"error": error}, b"400 Bad")), data) as backend:
         with pytest.raises(ContextFull) as full:
-            await (everything(backend) if call == "stream" else backend.prefill(HELLO, conversation="k"))
+            await (everything(backend) if call == "stream" else backend.prefill(BackendPrompt(HELLO, conversation="k")))
     assert (full.value.prompt_tokens, full.value.context_tokens) == (9, 8)
 
 
@@ -463,7 +465,7 @@ async def test_whatever_comes_of_an_answer_is_waited_for_anew_and_whoever_reads_
     server = Server(HEAD + slow[0], *slow[1:], *words, every_seconds=15)
     async with (
         before(server, data, first_words_seconds=20.0, idle_seconds=16.0) as backend,
-        aclosing(backend.stream(HELLO, [TIMER])) as deltas,
+        aclosing(backend.stream(BackendPrompt(HELLO, [TIMER]))) as deltas,
     ):
         texts = []
         async for delta in deltas:

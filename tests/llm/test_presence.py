@@ -10,7 +10,8 @@ import pytest
 
 from atlas.conversation import Message
 from atlas.errors import EngineError, LlmBusy, LlmGone
-from atlas.llm.backend_scripted import Script, ScriptedBackend, ScriptedPrompt, ScriptedSettings, Vanish
+from atlas.llm.backend import BackendPrompt
+from atlas.llm.backend_scripted import Script, ScriptedBackend, ScriptedSettings, Vanish
 from atlas.llm.presence import LOOK_SECONDS, Watched
 from tests.conftest import virtual_time
 
@@ -30,7 +31,7 @@ class Model(ScriptedBackend):
         self.there = True
         self.looks = 0
 
-    def says(self, prompt: ScriptedPrompt) -> Script:
+    def says(self, prompt: BackendPrompt) -> Script:
         return "Hello." if self.there else [Vanish()]
 
     async def prefill(self, *arguments: Any, **more: Any) -> None:
@@ -46,7 +47,7 @@ class Model(ScriptedBackend):
 
 
 async def asked(model: Watched) -> int:
-    async with aclosing(model.stream(HELLO)) as deltas:
+    async with aclosing(model.stream(BackendPrompt(HELLO))) as deltas:
         return len([delta async for delta in deltas])
 
 
@@ -108,7 +109,7 @@ async def test_a_host_that_was_only_busy_is_not_away_for_long() -> None:
     watched = Watched(model)
     model.there = False
     with pytest.raises(LlmGone):
-        await watched.prefill(HELLO, conversation="")
+        await watched.prefill(BackendPrompt(HELLO, conversation=""))
     model.there = True
     async with anyio.create_task_group() as tasks:
         tasks.start_soon(watched.watch)
@@ -124,7 +125,7 @@ async def test_an_answer_shows_that_a_model_is_back_and_a_server_that_reads_noth
     with pytest.raises(LlmGone):
         await watched.health()
     model.there = True
-    await watched.prefill(HELLO, conversation="")
+    await watched.prefill(BackendPrompt(HELLO, conversation=""))
     await watched.forget("family/anna/")
     assert watched.away
     assert await asked(watched)
@@ -145,7 +146,7 @@ async def test_a_request_that_is_refused_says_nothing_about_presence() -> None:
 async def test_a_stream_that_is_left_is_closed_and_is_no_miss() -> None:
     model = Model()
     watched = Watched(model)
-    async with aclosing(watched.stream(HELLO)) as deltas:
+    async with aclosing(watched.stream(BackendPrompt(HELLO))) as deltas:
         async for _ in deltas:
             break
     assert (model.abandoned, watched.away) == (1, False)

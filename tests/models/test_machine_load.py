@@ -10,6 +10,7 @@ import anyio
 import pytest
 
 from atlas.conversation import Message
+from atlas.llm.backend import BackendPrompt
 from atlas.llm.backend_scripted import ScriptedBackend, ScriptedSettings
 from atlas.llm.presence import SpeakingSpeed, Watched
 from atlas.models.machine_load import EVERY_SECONDS, MIB, MOST_SAMPLES, MachineLoad, read_cards
@@ -116,6 +117,6 @@ def test_speed_is_of_the_time_between_pieces_and_begins_anew_when_it_is_told() -
 
 async def test_the_speed_of_a_model_is_that_of_its_answers() -> None:
     watched = Watched(ScriptedBackend(ScriptedSettings(["one two three"], seconds_between=0.5)))
-    async for _ in watched.stream([Message("user", "count")]):
+    async for _ in watched.stream(BackendPrompt([Message("user", "count")])):
         pass
     assert watched.speed.take() == pytest.approx(2.0)
