@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import hashlib
 from collections.abc import Awaitable, Callable
 from pathlib import Path
@@ -47,6 +48,11 @@ NOT_BUILT = """<!doctype html>
 <p>The house runs, but its page is missing. Stop Atlas and start it with <code>./up</code>, which builds it.</p>
 </html>
 """
+
+
+def inline(text: str) -> str:
+    """Return what a page's policy says of a style or script that stands in the page itself, and is allowed there."""
+    return f"'sha256-{base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()}'"
 
 
 def routes(folder: Path = FOLDER) -> list[Route]:

@@ -2,55 +2,68 @@
 
 from __future__ import annotations
 
-import base64
-import hashlib
 import re
+from collections.abc import Mapping, Sequence
 from html import escape
+from pathlib import Path
+from typing import NamedTuple
 
+import yaml
 from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
 from atlas.access.qr import image
 from atlas.gateway.https import SecureListener
-from atlas.gateway.trust_words import CERTIFICATE, GUIDES, PROFILE, GuideWords, SystemSteps
+from atlas.gateway.page import inline
 from atlas.gateway.wanted_language import wanted_language
 
-STYLE = """
-:root{color-scheme:light dark;--ground:light-dark(#f7f3ec,#191714);--card:light-dark(#fffdf9,#23201c);
---sunk:light-dark(#efe9de,#121110);--ink:light-dark(#2a2622,#efe9e1);--soft:light-dark(#655d54,#b3a99d);
---line:light-dark(#e2d9cb,#3a352f);--accent:light-dark(#a5481f,#f0a27c);--on-accent:light-dark(#fffaf5,#2a1409);
-font:1.0625rem/1.5 ui-rounded,system-ui,-apple-system,"Segoe UI",Roboto,"Noto Sans",sans-serif}
-*{box-sizing:border-box}
-body{margin:0;background:var(--ground);color:var(--ink);overflow-wrap:anywhere;hyphens:auto}
-main>*{min-width:0}
-main{max-width:44rem;margin:0 auto;padding:2.5rem 1.25rem 4rem;display:grid;gap:1.5rem}
-h1{font-size:1.75rem;line-height:1.2;letter-spacing:-.015em;margin:0 0 .75rem;text-wrap:balance}
-h2{font-size:1.0625rem;line-height:1.3;margin:0 0 .5rem}
-p{margin:0;max-width:36rem}p+p{margin-top:.75rem}.soft{color:var(--soft)}
-.card{background:var(--card);border:1px solid var(--line);border-radius:1.25rem;padding:1.25rem}
-.button{display:inline-flex;align-items:center;min-height:2.75rem;padding:.25rem 1.1rem;border-radius:.875rem;
-font-weight:600;text-decoration:none;background:var(--accent);color:var(--on-accent)}
-ol{margin:0 0 1rem;padding-inline-start:1.4rem;display:grid;gap:.5rem}li::marker{color:var(--accent);font-weight:650}
-.systems{padding-block:.25rem}
-details+details{border-top:1px solid var(--line)}
-details:not([open])>:not(summary){display:none}
-summary{min-height:3rem;display:flex;align-items:center;gap:.5rem;font-weight:600;cursor:pointer;list-style:none}
-summary::-webkit-details-marker{display:none}
-summary::after{content:"";margin-inline-start:auto;width:.5rem;height:.5rem;border:solid var(--soft);
-border-width:0 2px 2px 0;rotate:45deg}details[open]>summary::after{rotate:225deg}
-details[open]{padding-bottom:1.25rem}
-code{display:block;margin-top:.75rem;padding:.75rem 1rem;border-radius:.875rem;background:var(--sunk);
-font-size:.9375rem;overflow-wrap:anywhere}p code{display:inline;padding:.1rem .35rem;border-radius:.4rem}
-.scan{display:flex;gap:1.25rem;align-items:center}.scan img{width:9rem;height:9rem;flex:none;border-radius:.875rem}
-@media(max-width:32rem){.scan{flex-direction:column;align-items:flex-start}}
-:focus-visible{outline:3px solid var(--accent);outline-offset:2px;border-radius:.4rem}
-"""
+CERTIFICATE, PROFILE = "/ca/atlas-ca.crt", "/ca/atlas.mobileconfig"
+STYLE = Path(__file__).with_suffix(".css").read_text(encoding="utf-8")
 POLICY = (
     "default-src 'none'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'; img-src data:;"
-    f" style-src 'sha256-{base64.b64encode(hashlib.sha256(STYLE.encode()).digest()).decode()}'"
+    f" style-src {inline(STYLE)}"
 )
 MOST_CHARACTERS = 500  # of what a browser calls itself
+
+
+class SystemSteps(NamedTuple):
+    """What to do on one system; `agent` is how its browsers name it, "" where none does."""
+
+    title: str
+    agent: str
+    file: str  # what is fetched first
+    steps: Sequence[str]
+
+
+class GuideWords(NamedTuple):
+    """The guide in one language."""
+
+    title: str
+    why: str
+    certificate: str
+    profile: str
+    your_device: str
+    other_devices: str
+    then: str
+    open_app: str
+    compare: str
+    compare_how: str
+    another: str
+    another_how: str
+    code_of: str  # {address}
+    systems: Sequence[SystemSteps]
+
+
+def _read() -> Mapping[str, GuideWords]:
+    guides = yaml.safe_load(Path(__file__).with_suffix(".yaml").read_text(encoding="utf-8"))
+    return {
+        language: GuideWords(**words | {"systems": tuple(SystemSteps(**one) for one in words["systems"])})
+        for language, words in guides.items()
+    }
+
+
+GUIDES = _read()
 
 
 def routes(secure: SecureListener, language: str) -> list[Route]:

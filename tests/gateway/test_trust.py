@@ -6,8 +6,7 @@ import re
 
 import pytest
 
-from atlas.gateway.trust import guide_page
-from atlas.gateway.trust_words import GUIDES
+from atlas.gateway.trust import GUIDES, guide_page
 
 ADDRESS, FINGERPRINT = "https://192.168.1.5:8643/ca/", "AA:BB"
 BROWSERS = {

@@ -1,0 +1,36 @@
+const form = document.querySelector("form"), code = document.querySelector("input");
+const say = document.body.dataset;
+const byCookie = location.protocol === "https:";
+const status = document.querySelector("[role=status]");
+const link = location.hash.slice(1);
+let replaces = "";
+history.replaceState(null, "", location.pathname);
+if (link) { code.value = link; code.type = "hidden"; document.querySelector("label").hidden = true; }
+code.addEventListener("input", () => { replaces = ""; });
+form.addEventListener("submit", async (event) => {
+  event.preventDefault();
+  status.textContent = say.moment;
+  try {
+    const reply = await fetch("/pair", {
+      method: "POST",
+      headers: { "content-type": "application/json" },
+      body: JSON.stringify({ secret: code.value, as: byCookie ? "cookie" : "token", replaces }),
+    });
+    const body = await reply.json();
+    if (body.here) {
+      replaces = body.here;
+      status.textContent = say.replaces.replace("{here}", body.here).replace("{device}", body.device);
+      return;
+    }
+    if (!reply.ok) {
+      status.textContent = say[body.error.code] ?? say.other;
+      return;
+    }
+    if (byCookie) {
+      try { localStorage.setItem("atlas.device", body.device); } catch { /* the app asks the house instead */ }
+    }
+    location.replace(byCookie ? "/" : "/#token=" + body.token);
+  } catch {
+    status.textContent = say.gone;
+  }
+});
