@@ -16,6 +16,7 @@ from atlas.errors import ConfigError
 from atlas.shipped import INSTALLED, shipped
 from wall.roles import ROLES, Role
 
+SATELLITE_DEVICE = "this machine"  # the name of its device, where it is a room
 UNIX_PATH_BYTES = 107  # the kernel's limit for the name of a unix socket
 
 
@@ -43,6 +44,7 @@ class SpeechConfig:
     stt_model: str = ""  # a folder of the models folder; "" is the one for the languages of the house
     second_pass_model: str = ""  # hears again what the first is not sure of; "" is what fits, "none" is none
     voice: str = "en_US-joe-medium"  # a folder of the models folder
+    near_misses: bool = False  # are clips of what woke rooms, and what nearly did, stored for a day?
     threads: int = 2
     models: Path = Path("models")  # filled in from [models]
     languages: tuple[str, ...] = ("en",)  # that are heard; filled in from [house]
@@ -206,7 +208,7 @@ class SatelliteConfig:
     quiet_hours: str = ""  # "22:00-07:00": then it whispers, and alarms ring as ever
     follow_up: float = 0.0  # seconds after an answer in which one may go on without the wake word; 30 at most
     wake_threshold: float = 0.0  # 0 is each wake word's own; near misses stand in the log with their scores
-    near_misses: bool = False  # are clips of what nearly woke it stored for a day? `atlas wake` shows them
+    near_misses: bool = False  # the same for this room alone
     echo_cancellation: bool = True  # where livekit is installed
 
 
@@ -241,6 +243,11 @@ class Config:
         """The rooms of the devices that the house calls, in the order of their names."""
         rooms = {one.room for one in self.wyoming_satellites} | {one.room for one in self.esphome_devices}
         return tuple(sorted(rooms - {""}))
+
+    @property
+    def own_room(self) -> str:
+        """What this machine's room is called where rooms are told apart: by its name, or by that of its device."""
+        return self.satellite.room or SATELLITE_DEVICE
 
     @property
     def run(self) -> Path:
@@ -297,7 +304,7 @@ class Config:
 
     @property
     def near_misses(self) -> Path:
-        """The folder of what woke this machine's room, and what nearly did."""
+        """The folder of what woke rooms, and what nearly did: a folder for each."""
         return self.data / "near_misses"
 
     @property

@@ -40,7 +40,8 @@ from atlas.speech.message_sounds import MessageSounds
 from atlas.speech.stt import Judge, Stt
 from atlas.speech.tts import Tts
 from atlas.speech.vad import Vad
-from atlas.speech.wake import Wake
+from atlas.speech.wake import Wake, WakeStream
+from atlas.speech.wake_rooms import WakeRooms
 from atlas.store.conversations import Conversation, conversation_of
 from atlas.store.devices import DeviceStore
 from atlas.store.memory import Memory, UnderWay
@@ -143,6 +144,7 @@ class House:
         self.tts = tts
         self.vad = vad
         self.wake = wake
+        self.wakes = WakeRooms(config.data, config.near_misses)
         self.pick = pick
         self.settle_seconds = settle_seconds
         self.wants_silence = wants_silence
@@ -315,6 +317,22 @@ class House:
         """
         self._check_talks(agent, actor)
         return await self._pressed.call(agent, tool, arguments, actor)
+
+    def hears_wake_words(self, actor: Actor) -> WakeStream:
+        """Return a detector of wake words for a microphone that the house hears, by the thresholds of its room.
+
+        What wakes a person's own device is nobody's to hear, and stored nowhere.
+        """
+        return self.wakes.listen(
+            self.wake, wake_room(actor), lambda: self.config.speech.near_misses and not actor.person
+        )
+
+    def wake_threshold(self, room: str, phrase: str) -> float:
+        """Return how sure a room has to be of a wake word, as far as this house knows; else 0."""
+        if phrase in (given := self.wakes.thresholds(room)):
+            return given[phrase]
+        own_room = self.config.satellite.wake_threshold if room == self.config.own_room else 0.0
+        return own_room or (self.wake.own_threshold(phrase) if phrase in self.wake.phrases else 0.0)
 
     async def use_owner_tool(self, tool: str, arguments: Mapping[str, Any], actor: Actor) -> ToolResult:
         """Use a tool that is the house's own, for `actor`: only an owner is told anything. Cancelling is safe."""
@@ -558,3 +576,8 @@ def _write_line(exchange: LiveTurn, answer: AgentAnswer, **more: object) -> None
         end=answer.end,
         **error,
     )
+
+
+def wake_room(actor: Actor) -> str:
+    """Return the room whose wake words are tuned together; a device that stands in none is one by itself."""
+    return actor.room or actor.device

@@ -180,8 +180,10 @@ async def open_house(config: Config) -> AsyncIterator[House]:
             pick=reader.pick,
             encoders={name: backend for name, backend in backends.items() if _has_encoder(config, config.llm[name])},
         )
+        stack.callback(house.wakes.close)
         async with anyio.create_task_group() as tasks:
             tasks.start_soon(_keep_trimmed)
+            tasks.start_soon(house.wakes.sweep)
             tasks.start_soon(Bell(house_tools, speakers, message_sounds, push).ring)
             tasks.start_soon(push.run)
             tasks.start_soon(load.watch)

@@ -17,7 +17,7 @@ from typing import Any
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat, PublicFormat
 
-from atlas.config import Config
+from atlas.config import SATELLITE_DEVICE, Config
 from atlas.confirmations import read_house_key
 from atlas.errors import ConfigError
 from atlas.store.devices import TERMINAL, DeviceStore
@@ -26,7 +26,6 @@ from wall.files import write_whole
 from wall.roles import NOBODY
 
 START_BYTES = 256 * 1024  # of settings, databases and logs; a disk with less is as good as full
-SATELLITE = "this machine"  # the name of its device, where it is a room
 # What the house itself does: ring, say who was heard, bring people's answers, and sign how far the record goes.
 HOUSE_TOOLS = (
     "*.due",
@@ -177,10 +176,12 @@ async def owners_token(config: Config, devices: DeviceStore) -> tuple[str, bool]
 async def satellite_token(config: Config, devices: DeviceStore) -> None:
     """See to it that the room of this machine has a token, and stands where the settings say."""
     here = {device.name for device in await devices.list()}
-    if SATELLITE not in here or not config.satellite_token.exists():
-        await devices.revoke(SATELLITE)
-        write_secret(config.satellite_token, await devices.create(SATELLITE, "satellite", room=config.satellite.room))
-    await devices.change(SATELLITE, room=config.satellite.room)
+    if SATELLITE_DEVICE not in here or not config.satellite_token.exists():
+        await devices.revoke(SATELLITE_DEVICE)
+        write_secret(
+            config.satellite_token, await devices.create(SATELLITE_DEVICE, "satellite", room=config.satellite.room)
+        )
+    await devices.change(SATELLITE_DEVICE, room=config.satellite.room)
 
 
 def write_secret(file: Path, text: str, *, once: bool = False) -> None:

@@ -28,7 +28,7 @@ COMMANDS = {
     "doctor": "find out what is wrong, and what to do about it",
     "satellite": "make a room of this machine: its microphone, its loudspeaker, a wake word",
     "satellites": "which rooms the house calls, and which on this network it could",
-    "wake": "what woke this room and what nearly did, was it meant, and what a threshold changes",
+    "wake": "what woke rooms and what nearly did, was it meant, and which threshold that proposes",
     "models": "list, check and fetch model files",
     "bench": "measure this machine",
 }

@@ -46,6 +46,7 @@ from atlas.gateway.invitations import new_setup_code
 from atlas.models.gguf import model_in
 from atlas.opening import open_house
 from atlas.recent_log import RecentLog
+from atlas.speech.wake_rooms import folder_of
 from atlas.store.backup import is_unfinished
 from atlas.store.devices import open_devices
 from atlas.store.settings_file import HouseSettings, take_back_unproven, with_settings_at_once
@@ -229,6 +230,7 @@ def programs(config: Config) -> list[Program]:
 
 def _satellite(config: Config) -> Program:
     here = config.satellite
+    is_logged = here.near_misses or config.speech.near_misses
     command = (
         *(sys.executable, "-m", "atlas.satellite", "--house", door.address(config)),
         *("--token-file", str(config.satellite_token), "--models", str(config.models.folder)),
@@ -237,7 +239,7 @@ def _satellite(config: Config) -> Program:
         *(part for word in config.speech.wake_words for part in ("--wake-word", word)),
         *("--microphone", here.microphone, "--loudspeaker", here.loudspeaker, "--volume", str(here.volume)),
         *("--wake-threshold", str(here.wake_threshold), "--follow-up", str(here.follow_up)),
-        *(("--near-misses", str(config.near_misses)) if here.near_misses else ()),
+        *(("--near-misses", str(folder_of(config.near_misses, config.own_room))) if is_logged else ()),
         *(("--microphone-form", here.microphone_form) if here.microphone_form else ()),
         *(() if here.echo_cancellation else ("--no-echo-cancellation",)),
     )

@@ -1,69 +1,124 @@
-"""`atlas wake`: what woke this machine's room and what nearly did, was it meant, and what a threshold changes."""
+"""`atlas wake`: what woke rooms and what nearly did, was it meant, and which threshold the answers propose."""
 
 from __future__ import annotations
 
 import argparse
 import os
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from datetime import datetime
 from pathlib import Path
 
+from atlas.config import Config
 from atlas.config import load as load_config
 from atlas.errors import RequestError
 from atlas.speech.wake_log import ThresholdEffect, WakeEntry, WakeLog
+from atlas.speech.wake_proposal import FEWEST_LABELS, LabelledScore, propose
+from atlas.speech.wake_rooms import WakeRooms, labels_of
 
-STEPS = (0.3, 0.35, 0.4, 0.45, 0.5, 0.55, 0.6, 0.7, 0.8, 0.9)
 WAS_MEANT = {True: "for me", False: "not for me", None: ""}
+NO_PROPOSAL = {
+    "few": f"nothing is proposed before {FEWEST_LABELS} of them have a label",
+    "right": "all of them are on the right side of it",
+    "no_better": "nothing near it makes fewer mistakes",
+}
 
 
 def main(arguments: Sequence[str]) -> int:
     """List, label, weigh thresholds, or forget."""
     parser = argparse.ArgumentParser(prog="atlas wake", description=__doc__)
-    parser.add_argument("--folder", type=Path, help="of a satellite's --near-misses; else this house's own room")
+    parser.add_argument("--folder", type=Path, help="of a satellite's --near-misses; else the rooms of this house")
+    parser.add_argument("--room", default="", help="of this house; else all of them")
     commands = parser.add_subparsers(dest="command", required=True, metavar="list | label | threshold | forget")
     commands.add_parser("list", help="what there is of the last day, with where to hear it")
     label = commands.add_parser("label", help="was that for me? yes or no")
     label.add_argument("id")
     label.add_argument("answer", choices=("yes", "no"))
-    threshold = commands.add_parser("threshold", help="what thresholds would have changed")
-    threshold.add_argument("value", nargs="?", type=float, help="one of 0.05 to 0.99; else several")
+    threshold = commands.add_parser("threshold", help="which threshold is proposed, and what it would have changed")
+    threshold.add_argument("value", nargs="?", type=float, help="one of 0.05 to 0.99, to see what that would have done")
     forget = commands.add_parser("forget", help="delete one with its clip, or all")
     forget.add_argument("id", nargs="?", default="")
     given = parser.parse_args(arguments)
-    wakes = WakeLog(given.folder or load_config(os.environ).near_misses)
+    rooms = {"": RoomLog(WakeLog(given.folder), {})} if given.folder else _rooms(load_config(os.environ), given.room)
     match given.command:
         case "list":
-            _show(wakes)
+            _show(rooms)
         case "label":
-            print(_line(wakes, wakes.label(given.id, meant=given.answer == "yes")))
+            _label(rooms, given.id, meant=given.answer == "yes")
         case "threshold":
-            _weigh(wakes, given.value)
+            _weigh(rooms, given.value)
         case "forget":
-            print(f"deleted {wakes.forget(given.id)}")
+            print(f"deleted {sum(room.log.forget(given.id) for room in rooms.values())}")
     return 0
 
 
-def _show(wakes: WakeLog) -> None:
-    entries = wakes.entries()
-    for entry in entries:
-        print(_line(wakes, entry))
-    if not entries:
-        print(f"nothing of the last day in {wakes.folder}; a room stores it where near_misses = true")
+class RoomLog:
+    """What woke one room and what nearly did, and the thresholds that somebody set for it."""
+
+    def __init__(self, log: WakeLog, thresholds: Mapping[str, float]) -> None:
+        self.log = log
+        self.thresholds = thresholds
+
+    def threshold(self, phrase: str, entries: Sequence[WakeEntry]) -> float:
+        """Return what holds for a phrase: what was set, else what held when it was heard last."""
+        return self.thresholds.get(phrase) or [one.threshold for one in entries if one.phrase == phrase][-1]
 
 
-def _line(wakes: WakeLog, entry: WakeEntry) -> str:
+def _rooms(config: Config, wanted: str) -> Mapping[str, RoomLog]:
+    wakes = WakeRooms(config.data, config.near_misses)
+    names = [room for room in wakes.rooms() if wanted.lower() in ("", room.lower())]
+    return {room: RoomLog(wakes.log(room), wakes.thresholds(room)) for room in names}
+
+
+def _show(rooms: Mapping[str, RoomLog]) -> None:
+    lines = [
+        _line(name, room.log, entry)
+        for name, room in rooms.items()
+        for entry in room.log.entries()
+        if room.log.is_of_today(entry)
+    ]
+    print("\n".join(lines) or "nothing of the last day; rooms store it where near_misses = true in [speech]")
+
+
+def _line(room: str, log: WakeLog, entry: WakeEntry) -> str:
     at = datetime.fromtimestamp(entry.at).strftime("%H:%M:%S")  # noqa: DTZ006  # as the clock on the wall says
     what = "woke  " if entry.woke else "nearly"
     label = WAS_MEANT[entry.meant]
-    return f"{entry.id}  {at}  {what}  {entry.score:.2f}  {entry.phrase:<14} {label:<10} {wakes.clip(entry.id)}"
+    return f"{entry.id}  {at}  {what}  {entry.score:.2f}  {entry.phrase:<14} {label:<10} {room} {log.clip(entry.id)}"
 
 
-def _weigh(wakes: WakeLog, value: float | None) -> None:
+def _label(rooms: Mapping[str, RoomLog], identity: str, *, meant: bool) -> None:
+    logs = {name: room.log for name, room in rooms.items() if identity in {one.id for one in room.log.entries()}}
+    if len(logs) != 1:
+        hint = f"say which by --room: {', '.join(logs)}" if logs else "`atlas wake list` shows what there is"
+        raise RequestError(f"{len(logs)} rooms have one called {identity!r}", code="invalid_value", hint=hint)
+    for name, log in logs.items():
+        print(_line(name, log, log.label(identity, meant=meant)))
+
+
+def _weigh(rooms: Mapping[str, RoomLog], value: float | None) -> None:
     if value is not None and not 0.05 <= value <= 0.99:
         raise RequestError(f"{value} is no threshold", code="invalid_value", hint="give 0.05 to 0.99")
-    for threshold in STEPS if value is None else (value,):
-        print(_effect(wakes.effect(threshold)))
-    print("set it: wake_threshold in [satellite] of atlas.toml, or --wake-threshold of atlas satellite")
+    for name, room in rooms.items():
+        entries = room.log.entries()
+        for phrase in sorted({one.phrase for one in entries}):
+            where = f"{name}, {phrase}" if name else phrase
+            if value is None:
+                print(f"{where}: {_proposal(labels_of(entries, phrase), room.threshold(phrase, entries))}")
+            else:
+                print(f"{where}: {_effect(room.log.effect(phrase, value))}")
+    print("set it: House, Wake words in the app; on another machine --wake-threshold of atlas satellite")
+
+
+def _proposal(labels: Sequence[LabelledScore], threshold: float) -> str:
+    proposed = propose(labels, threshold)
+    now = f"{threshold:.2f} now, {len(labels)} with a label;"
+    if proposed.reason:
+        return f"{now} {NO_PROPOSAL[proposed.reason]}"
+    return (
+        f"{now} {proposed.threshold:.2f} is proposed: it would have heard {proposed.heard} more that were for me and"
+        f" lost {proposed.lost}; of the others {proposed.silenced} would have left it asleep and {proposed.disturbed}"
+        " woken it"
+    )
 
 
 def _effect(effect: ThresholdEffect) -> str:

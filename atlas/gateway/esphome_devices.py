@@ -152,7 +152,7 @@ class VoiceDevice:
             Actor("", settings.device, "satellite", settings.room),
             self._tell,
             SessionOptions() if self._streams else SessionOptions(ahead_seconds=FETCHED_AHEAD_SECONDS),
-            wake=house.wake,
+            wake=house.wake.listen(),
         )
         self._run: _Run | None = None
         self._phrase = ""  # the wake word of the last run: one that goes on by itself says none

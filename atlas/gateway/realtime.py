@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import time
 from collections.abc import Awaitable, Callable, Iterator
-from contextlib import ExitStack, contextmanager, suppress
+from contextlib import AbstractContextManager, ExitStack, contextmanager, suppress
 from dataclasses import replace
 from typing import Any
 
@@ -31,7 +31,7 @@ from atlas.gateway.realtime_sound import Inward, SoundPace
 from atlas.gateway.realtime_wire import SessionView, added_and_done, error, message, truncated
 from atlas.gateway.voice_session import voice_session
 from atlas.gateway.wire import depth, json_object
-from atlas.house import House
+from atlas.house import House, wake_room
 from atlas.voice.options import ReplyOptions
 from wall.roles import may
 
@@ -86,17 +86,22 @@ class RealtimeConnection:
         self._goes_first = GoesFirst(files)
         self._typed: list[Json] = []  # user items that no response has answered yet
         self._outbox, self._inbox = anyio.create_memory_object_stream[list[str] | int](WAITING_GROUPS)
+        self._hears_wake_words = websocket.query_params.get("wake") == "true"
         self._session = voice_session(
             house,
             actor,
             self._tell,
             settings.options(self._object),
-            wake=house.wake if websocket.query_params.get("wake") == "true" else None,
+            wake=house.hears_wake_words(actor) if self._hears_wake_words else None,
             reply=self._reply,
             wish=ReplyOptions(agent=agent),
         )
         self._until_over = ExitStack()
-        self._room = RoomClient(self._session, house.nearest, self._put, house.attended, house.is_about_ring)
+        self._room = RoomClient(
+            *(self._session, house.nearest, self._put, house.attended),
+            lambda: house.wakes.thresholds(wake_room(actor)),
+            house.is_about_ring,
+        )
 
     async def run(self) -> None:
         """Serve until the client goes, its token is taken back, or its hour is over."""
@@ -124,6 +129,8 @@ class RealtimeConnection:
                 await tasks.start(self._session.run)
                 if secret and secret.session:
                     await self._update({"session": secret.session})
+                if self._hears_wake_words:
+                    until_all_is_over.enter_context(self._tuned())
                 if self._websocket.query_params.get("announce") != "false":  # somebody listens
                     room = self._room
                     device = self._house.speaking_device(
@@ -246,10 +253,15 @@ class RealtimeConnection:
     async def _hello(self, event: Json) -> None:
         if not self._room.is_there:
             self._until_over.enter_context(self._logged())
+            self._until_over.enter_context(self._tuned())
         if not self._room.is_there and may(self._session.actor.role, "reside"):  # who would answer for every room
             self._until_over.enter_context(self._house.nearest.present(self._room))
         await self._room.hello(event, self._house.wake.phrases)
         self._house.speakers_changed()
+
+    def _tuned(self) -> AbstractContextManager[None]:
+        """Have the room go by new thresholds of wake words as soon as they are set."""
+        return self._house.wakes.present(wake_room(self._session.actor), self._room.tell_thresholds)
 
     @contextmanager
     def _logged(self) -> Iterator[None]:

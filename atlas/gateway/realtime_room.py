@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 
 import anyio
 
@@ -30,11 +30,13 @@ class RoomClient:
         nearest: WakeArbitration,
         put: Callable[..., Awaitable[None]],
         attended: Callable[[str], None],
+        thresholds: Callable[[], Mapping[str, float]],  # of wake words, set for its room
         is_about_ring: Callable[[str], bool],
     ) -> None:
         self._session = session
         self._is_about_ring = is_about_ring
         self._attended = attended
+        self._thresholds = thresholds
         self._nearest = nearest
         self._put = put
         self.is_there = False  # it has said hello
@@ -53,6 +55,12 @@ class RoomClient:
         actor = self._session.actor
         self.is_there, self._reports = True, event.get("plays") is True
         await self._put(message("atlas.device", device=actor.device, room=actor.room, wake_words=list(wake_words)))
+        await self.tell_thresholds()
+
+    async def tell_thresholds(self) -> None:
+        """Tell a room by which thresholds it shall know its wake words."""
+        if self.is_there:
+            await self._put(message("atlas.wake_thresholds", thresholds=dict(self._thresholds())))
 
     async def wake(self, event: Json) -> None:
         """Take what follows as said to the house. Raises `RequestError` for a phrase or level that is none."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from atlas.conversation import Actor
 from atlas.events import Emit
 from atlas.house import House
-from atlas.speech.wake import Wake
+from atlas.speech.wake import WakeStream
 from atlas.voice.options import ReplyOptions, SessionOptions
 from atlas.voice.reply import Answer
 from atlas.voice.session import Session
@@ -17,7 +17,7 @@ def voice_session(
     emit: Emit,
     options: SessionOptions,
     *,
-    wake: Wake | None,
+    wake: WakeStream | None,
     reply: Answer | None = None,
     wish: ReplyOptions | None = None,
 ) -> Session:

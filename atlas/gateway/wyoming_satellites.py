@@ -25,7 +25,7 @@ from atlas.gateway.timer_changes import TimerFeed, TimerTransition
 from atlas.gateway.voice_session import voice_session
 from atlas.gateway.wyoming_info import wake_name
 from atlas.gateway.wyoming_wire import Peer, PeerGone, WyomingMicrophone, sound_event
-from atlas.house import House
+from atlas.house import House, wake_room
 from atlas.speech.endpoint import PRE_ROLL_SECONDS
 from atlas.speech.tts import MAX_TEXT_CHARACTERS
 from atlas.speech.wake import phrase_of
@@ -98,13 +98,14 @@ class Satellite:
         self._peer = peer
         self._tasks: TaskGroup | None = None
         self._microphone = WyomingMicrophone()
-        self._overhears = house.wake.listen()  # the wake word over the house's own voice, where there is no other ear
+        actor = Actor("", settings.device, "satellite", settings.room)
+        self._overhears = house.hears_wake_words(actor)  # over the house's own voice, where there is no other ear
         self._session = voice_session(
             house,
-            Actor("", settings.device, "satellite", settings.room),
+            actor,
             self._tell,
             SessionOptions(after_answer_seconds=settings.follow_up),
-            wake=house.wake,
+            wake=house.hears_wake_words(actor),
         )
         self._wakes_itself = False  # it listens for wake words, and streams only what comes after them
         self._woken = False  # and has, since its microphone was last stopped
@@ -133,7 +134,8 @@ class Satellite:
             speaking = self._house.speaking_device(
                 self._settings.device, self._settings.room, self._say, show=self._timers.take
             )
-            with speaking, self._house.nearest.present(self):
+            tuned = self._house.wakes.present(wake_room(self._session.actor))
+            with speaking, tuned, self._house.nearest.present(self):
                 while True:
                     with anyio.move_on_after(SILENT_SECONDS if self._answers_pings else None) as patience:
                         event = await self._peer.receive()

@@ -191,7 +191,7 @@ class Connection:
         await self._listen(Listening(self._house, self._peer))
 
     async def _detect(self, event: Event) -> None:
-        await self._listen(Detecting(self._house, self._peer, event))
+        await self._listen(Detecting(self._house, self._service.actor, self._peer, event))
 
     async def _listen(self, sound: Listening | Detecting) -> None:
         if isinstance(self._sound, Listening):

@@ -9,7 +9,7 @@ from wyoming import asr, audio, wake
 from wyoming.event import Event
 
 from atlas.audio import HEARING_RATE, SAMPLE_BYTES, AudioChunk, silence
-from atlas.conversation import Utterance
+from atlas.conversation import Actor, Utterance
 from atlas.errors import RequestError
 from atlas.fields import Fields
 from atlas.gateway.realtime_sound import SoundPace
@@ -118,12 +118,12 @@ def _agreed(before: list[str], now: list[str]) -> list[str]:
 class Detecting:
     """A client that waits for a wake word; it is told of each."""
 
-    def __init__(self, house: House, peer: Peer, request: Event) -> None:
+    def __init__(self, house: House, actor: Actor, peer: Peer, request: Event) -> None:
         names = request.data.get("names")
         if names is not None and not (isinstance(names, list) and len(names) <= MOST_WAKE_NAMES):
             raise Fields(request.data).wrong("names", "a list of names")
         self._names = names
-        self._stream = house.wake.listen()
+        self._stream = house.hears_wake_words(actor)
         self._peer = peer
         self._microphone = WyomingMicrophone()
         self._pace = SoundPace(anyio.current_time())

@@ -28,7 +28,7 @@ from atlas.satellite.settings import HOOKS, SatelliteSettings, is_quiet, read_de
 from atlas.satellite.sound_devices import Loudspeaker, Microphone, sound_system
 from atlas.satellite.wake_listener import WakeListener
 from atlas.speech import wake_any
-from atlas.speech.wake_log import WakeLog
+from atlas.speech.wake_log import LoggedWake, WakeLog
 from wall import logs
 
 STOP_WORDS = {"en": ("stop", "shut up", "never mind", "be quiet"), "de": ("stopp", "sei still", "ruhe", "genug")}
@@ -137,18 +137,18 @@ async def run(settings: SatelliteSettings) -> None:
         link: Link
         hooks = Hooks(settings.hooks, tasks)
 
-        waking: WakeListener
+        thresholds: dict[str, float] = {}  # that the house has for this room, by phrase
 
-        def near_miss(phrase: str, score: float) -> None:
+        def near_miss(phrase: str, score: float, threshold: float) -> None:
             hooks("near_miss", phrase=phrase, score=f"{score:.2f}")
-            waking.note(phrase, score, woke=False)
 
-        store = WakeLog(settings.near_misses) if settings.near_misses else None
-        waking = WakeListener(wake.listen(settings.wake_threshold, near_miss), store)
+        engine = LoggedWake(wake, WakeLog(settings.near_misses).note) if settings.near_misses else wake
+        stream = engine.listen(lambda phrase: thresholds.get(phrase, settings.wake_threshold), near_miss)
         room = SatelliteRoom(
             send=lambda kind, **fields: link.send(kind, **fields),
             player=player,
-            waking=waking,
+            waking=WakeListener(stream),
+            thresholds=thresholds,
             rings=Rings(),
             canceller=canceller,
             stopping=wake_any.listen_for(wake, _stop_words(settings.languages)),

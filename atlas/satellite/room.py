@@ -75,6 +75,7 @@ class SatelliteRoom:
         player: Player,
         waking: WakeListener,
         rings: Rings,
+        thresholds: dict[str, float] | None = None,  # of wake words: what the house sets for this room goes in here
         canceller: Canceller | None = None,
         stopping: WakeStream | None = None,  # hears "stop" where nobody was called
         hook: Callable[..., None] = lambda event, **more: None,
@@ -89,6 +90,7 @@ class SatelliteRoom:
         self._player = player
         self._waking = waking
         self._rings = rings
+        self._thresholds = {} if thresholds is None else thresholds
         self._canceller = canceller
         self._stopping = stopping
         self._unasked = False  # what is being said or rings was not asked for by a voice
@@ -208,6 +210,9 @@ class SatelliteRoom:
     def take(self, message: Json) -> None:
         """Take the next message of the house."""
         match message["type"]:
+            case "atlas.wake_thresholds":
+                self._thresholds.clear()
+                self._thresholds.update(message["thresholds"])
             case "atlas.woken":
                 self._tone_at = self.now + BREATH_SECONDS
                 self._hook("woken", phrase=message["phrase"])

@@ -8,7 +8,6 @@ import numpy as np
 
 from atlas.audio import HEARING_RATE, SAMPLE_BYTES, AudioChunk
 from atlas.speech.wake import WakeStream
-from atlas.speech.wake_log import WakeLog
 
 MOST_SECONDS = 3.0  # between a phrase and its being noticed
 LEVEL_SECONDS = 0.8  # about as long as a wake word: how loud it was says how near its speaker is
@@ -29,9 +28,8 @@ class WakeHeard:
 class WakeListener:
     """One microphone's ear for wake words."""
 
-    def __init__(self, stream: WakeStream, store: WakeLog | None = None) -> None:
+    def __init__(self, stream: WakeStream) -> None:
         self._stream = stream
-        self._store = store
         self._last = b""  # moments
 
     def hear(self, chunk: AudioChunk) -> WakeHeard | None:
@@ -40,16 +38,10 @@ class WakeListener:
         phrase = self._stream.hear(_dithered(chunk))
         if phrase is None:
             return None
-        self.note(phrase, self._stream.score, woke=True)
         after = round(self._stream.said_on_seconds * HEARING_RATE) * SAMPLE_BYTES
         word, pre_roll = self._last[: len(self._last) - after], self._last[len(self._last) - after :]
         phrase_sound = AudioChunk(word[-round(LEVEL_SECONDS * HEARING_RATE) * SAMPLE_BYTES :])
         return WakeHeard(phrase, phrase_sound.level_db, AudioChunk(pre_roll))
-
-    def note(self, phrase: str, score: float, *, woke: bool) -> None:
-        """Store what was heard or nearly heard just now, where the room allows it."""
-        if self._store:
-            self._store.note(phrase, score, AudioChunk(self._last), woke=woke)
 
 
 def _dithered(chunk: AudioChunk) -> AudioChunk:

@@ -7,10 +7,16 @@ from typing import Protocol
 
 from atlas.audio import AudioChunk
 
-NearMiss = Callable[[str, float], None]  # is told a phrase that was nearly heard, and how sure of it the engine was
+Thresholds = Callable[[str], float]  # how sure one has to be of a phrase, asked at each sound; 0 is the engine's own
+NearMiss = Callable[[str, float, float], None]  # told what was nearly heard, how sure the engine was, and had to be
 
 
-def nobody_near(phrase: str, score: float) -> None:
+def no_threshold(phrase: str) -> float:
+    """Leave it to the engine how sure it has to be."""
+    return 0.0
+
+
+def nobody_near(phrase: str, score: float, threshold: float) -> None:
     """Pass over a near miss."""
 
 
@@ -18,7 +24,8 @@ class WakeStream(Protocol):
     """One microphone's wake detector; keeps the state of that stream only."""
 
     said_on_seconds: float  # what was heard since the end of the phrase that `hear` returned last, about
-    score: float  # how sure it was of that phrase: 0 to 1
+    score: float  # how sure it was of that phrase: 0 to 1; may still rise in the half second after
+    threshold: float  # how sure it had to be
 
     def hear(self, chunk: AudioChunk) -> str | None:
         """Take the next chunk, of any length at `HEARING_RATE`; return the phrase when it has just been said."""
@@ -34,8 +41,12 @@ class Wake(Protocol):
 
     phrases: tuple[str, ...]  # as spoken: "okay nabu"
 
-    def listen(self, threshold: float = 0.0, near_miss: NearMiss = nobody_near) -> WakeStream:
-        """Return a detector for a new microphone; a threshold of 0 is the engine's own."""
+    def own_threshold(self, phrase: str) -> float:
+        """Return how sure it has to be of one of its phrases where nobody set another threshold."""
+        ...
+
+    def listen(self, thresholds: Thresholds = no_threshold, near_miss: NearMiss = nobody_near) -> WakeStream:
+        """Return a detector for a new microphone."""
         ...
 
     async def aclose(self) -> None:

@@ -10,7 +10,7 @@ from atlas.audio import AudioChunk
 from atlas.config import SpeechConfig
 from atlas.errors import EngineError
 from atlas.speech import wake_micro
-from atlas.speech.wake import NearMiss, Wake, WakeStream, nobody_near
+from atlas.speech.wake import NearMiss, Thresholds, Wake, WakeStream, no_threshold, nobody_near
 
 
 @runtime_checkable
@@ -61,9 +61,13 @@ class WakeEngines:
         self.engines = tuple(engines)
         self.phrases = tuple(phrase for engine in engines for phrase in engine.phrases)
 
-    def listen(self, threshold: float = 0.0, near_miss: NearMiss = nobody_near) -> WakeStream:
+    def own_threshold(self, phrase: str) -> float:
+        """Return that of whichever engine hears the phrase."""
+        return next(engine.own_threshold(phrase) for engine in self.engines if phrase in engine.phrases)
+
+    def listen(self, thresholds: Thresholds = no_threshold, near_miss: NearMiss = nobody_near) -> WakeStream:
         """Return a detector for a new microphone."""
-        return _Together([engine.listen(threshold, near_miss) for engine in self.engines])
+        return _Together([engine.listen(thresholds, near_miss) for engine in self.engines])
 
     async def aclose(self) -> None:
         """Close all of them."""
@@ -75,15 +79,18 @@ class _Together:
     """The detectors of one microphone."""
 
     def __init__(self, streams: Sequence[WakeStream]) -> None:
-        self.said_on_seconds = self.score = 0.0
+        self.said_on_seconds = self.score = self.threshold = 0.0
         self._streams = streams
+        self._called = streams[0]  # which of them heard a phrase last
 
     def hear(self, chunk: AudioChunk) -> str | None:
         """Take the next chunk; return the phrase that was said."""
         text: str | None = None
         for stream in self._streams:
             if (phrase := stream.hear(chunk)) and text is None:
-                text, self.said_on_seconds, self.score = phrase, stream.said_on_seconds, stream.score
+                text, self._called = phrase, stream
+        called = self._called
+        self.said_on_seconds, self.score, self.threshold = called.said_on_seconds, called.score, called.threshold
         return text
 
     def reset(self) -> None:

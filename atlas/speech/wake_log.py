@@ -1,6 +1,6 @@
-"""What woke a room and what nearly did, for a day: scores, short clips, and what people said of them.
+"""What woke a room and what nearly did: for a day, with short clips; what people said of them, without, for a month.
 
-A file of JSON for each, and a WAV beside it, in one folder that only its owner may read. Nothing else looks at them.
+A file of JSON for each, and a WAV beside it, in one folder that only its owner may read.
 """
 
 from __future__ import annotations
@@ -16,11 +16,16 @@ from dataclasses import asdict, dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
 
-from atlas.audio import SAMPLE_BYTES, AudioChunk
+from atlas.audio import HEARING_RATE, SAMPLE_BYTES, AudioChunk
 from atlas.errors import RequestError
+from atlas.speech.wake import NearMiss, Thresholds, Wake, WakeStream, no_threshold, nobody_near
 
 DAY_SECONDS = 24 * 60 * 60
-MOST_ENTRIES = 200  # of 96 kB each
+LABELLED_SECONDS = 30 * DAY_SECONDS  # nobody says of five in one day whether they were meant
+MOST_ENTRIES = 200  # of 96 kB each, and as many that have a label
+CLIP_SECONDS = 3.0
+PEAK_SECONDS = 0.5  # after a phrase, in which its score may still rise
+CLIP_BYTES = round(CLIP_SECONDS * HEARING_RATE) * SAMPLE_BYTES
 _SUFFIXES = (".wav", ".json", ".draft")
 _ID = re.compile(r"\d{8}T\d{6}Z(-\d+)?")
 log = logging.getLogger("atlas")
@@ -34,13 +39,14 @@ class WakeEntry:
     at: float  # seconds since 1970
     phrase: str
     score: float
+    threshold: float  # that held then
     woke: bool
     meant: bool | None = None  # was it for the house? `None` until a person said
 
 
 @dataclass(frozen=True, slots=True)
 class ThresholdEffect:
-    """What a threshold would have done to what is known of the last day."""
+    """What a threshold would have done to what is known."""
 
     threshold: float
     heard: int  # of what was meant
@@ -58,11 +64,11 @@ class WakeLog:
         self._clock = clock
         self.prune()
 
-    def note(self, phrase: str, score: float, sound: AudioChunk, *, woke: bool) -> None:
-        """Store one, and forget what is older than a day. A full disk costs a line in the log, and no wake word."""
+    def note(self, phrase: str, score: float, threshold: float, sound: AudioChunk, woke: bool) -> None:
+        """Store one, and forget what is too old. A full disk costs a line in the log, and no wake word."""
         now = self._clock()
         identity = self._fresh(now)
-        entry = WakeEntry(identity, now, phrase, round(score, 3), woke)
+        entry = WakeEntry(identity, now, phrase, round(score, 3), round(threshold, 3), woke)
         try:
             self.folder.mkdir(mode=0o700, parents=True, exist_ok=True)
             self.prune()
@@ -76,22 +82,28 @@ class WakeLog:
             log.warning("a near miss was not stored: %s", trouble.strerror)
 
     def entries(self) -> Sequence[WakeEntry]:
-        """Return what there is of the last day, oldest first."""
-        stored = [entry for file in sorted(self.folder.glob("*.json")) if (entry := _read(file))]
-        return [entry for entry in stored if entry.at > self._clock() - DAY_SECONDS]
+        """Return what there is, oldest first."""
+        stored = [entry for file in self.folder.glob("*.json") if (entry := _read(file)) and not self._is_over(entry)]
+        return sorted(stored, key=lambda entry: entry.at)
+
+    def is_of_today(self, entry: WakeEntry) -> bool:
+        """Tell whether it was heard in the last day; its sound is no older."""
+        return entry.at > self._clock() - DAY_SECONDS
 
     def label(self, identity: str, *, meant: bool) -> WakeEntry:
         """Note whether somebody had meant the house. Raises `RequestError` where there is no such entry."""
-        entry = _read(self.folder / f"{identity}.json") if _ID.fullmatch(identity) else None
-        if entry is None:
-            raise RequestError(
-                f"there is no {identity!r} of the last day",
-                code="not_found",
-                hint="`atlas wake list` shows what there is",
-            )
-        labelled = replace(entry, meant=meant)
+        labelled = replace(self.entry(identity), meant=meant)
         self._write(labelled)
         return labelled
+
+    def entry(self, identity: str) -> WakeEntry:
+        """Return one. Raises `RequestError` where there is none of that id."""
+        entry = _read(self.folder / f"{identity}.json") if _ID.fullmatch(identity) else None
+        if entry is None or self._is_over(entry):
+            raise RequestError(
+                f"there is no {identity!r}", code="not_found", hint="`atlas wake list` shows what there is"
+            )
+        return entry
 
     def forget(self, identity: str = "") -> int:
         """Delete one, or all; return how many there were."""
@@ -100,9 +112,9 @@ class WakeLog:
             self._delete(stem)
         return len(wanted)
 
-    def effect(self, threshold: float) -> ThresholdEffect:
-        """Return what a threshold would have changed."""
-        entries = self.entries()
+    def effect(self, phrase: str, threshold: float) -> ThresholdEffect:
+        """Return what a threshold of a phrase would have done."""
+        entries = [entry for entry in self.entries() if entry.phrase == phrase]
         over = [entry for entry in entries if entry.score >= threshold]
         meant, unmeant = ([one for one in entries if one.meant is label] for label in (True, False))
         return ThresholdEffect(
@@ -115,13 +127,21 @@ class WakeLog:
         )
 
     def prune(self) -> None:
-        """Delete what is older than a day, and the oldest of too many."""
-        stems = self._stems()
-        for place, stem in enumerate(stems):
+        """Delete what is too old, sounds of more than a day, and the oldest of too many."""
+        room_left = {True: MOST_ENTRIES - 1, False: MOST_ENTRIES - 1}  # of those with a label, and of those without
+        for stem in reversed(self._stems()):
             entry = _read(self.folder / f"{stem}.json")
-            is_old = entry is None or entry.at <= self._clock() - DAY_SECONDS
-            if is_old or place < len(stems) - MOST_ENTRIES + 1:
+            if entry is None or self._is_over(entry) or not room_left[entry.meant is not None]:
                 self._delete(stem)
+                continue
+            room_left[entry.meant is not None] -= 1
+            if not self.is_of_today(entry):
+                with suppress(OSError):
+                    self.clip(stem).unlink()
+
+    def _is_over(self, entry: WakeEntry) -> bool:
+        stored_seconds = DAY_SECONDS if entry.meant is None else LABELLED_SECONDS
+        return entry.at <= self._clock() - stored_seconds
 
     def _stems(self) -> list[str]:
         """Return how the files of all entries begin, also where only the sound was written."""
@@ -149,6 +169,74 @@ class WakeLog:
         for suffix in _SUFFIXES:
             with suppress(OSError):
                 (self.folder / f"{identity}{suffix}").unlink()
+
+
+class LoggedWake:
+    """An engine of which one room's wakings and near misses go to `note`, with the last moments of its sound."""
+
+    def __init__(self, wake: Wake, note: Callable[[str, float, float, AudioChunk, bool], object]) -> None:
+        self.phrases = wake.phrases
+        self._wake = wake
+        self._note = note
+
+    def own_threshold(self, phrase: str) -> float:
+        """Return the engine's."""
+        return self._wake.own_threshold(phrase)
+
+    def listen(self, thresholds: Thresholds = no_threshold, near_miss: NearMiss = nobody_near) -> WakeStream:
+        """Return a detector for a new microphone."""
+        return _LoggedStream(self._wake, self._note, thresholds, near_miss)
+
+    async def aclose(self) -> None:
+        """Nothing is held: the engine belongs to whoever opened it."""
+
+
+class _LoggedStream:
+    """The detector of one microphone, and what it heard last."""
+
+    said_on_seconds = score = threshold = 0.0
+
+    def __init__(
+        self,
+        wake: Wake,
+        note: Callable[[str, float, float, AudioChunk, bool], object],
+        thresholds: Thresholds,
+        near_miss: NearMiss,
+    ) -> None:
+        self._stream = wake.listen(thresholds, self._nearly)
+        self._note = note
+        self._near_miss = near_miss
+        self._sound = bytearray()  # the last of it
+        self._called = ""  # what woke the room and is not noted yet
+        self._rising_samples = 0  # for how long its score may still rise
+
+    def hear(self, chunk: AudioChunk) -> str | None:
+        """Take the next chunk; return the phrase that was said."""
+        self._sound += chunk.pcm
+        del self._sound[:-CLIP_BYTES]
+        phrase = self._stream.hear(chunk)
+        self._rising_samples -= chunk.samples
+        if phrase or self._rising_samples <= 0:
+            self._note_called()
+        stream = self._stream
+        self.said_on_seconds, self.score, self.threshold = stream.said_on_seconds, stream.score, stream.threshold
+        if phrase:
+            self._called, self._rising_samples = phrase, round(PEAK_SECONDS * HEARING_RATE)
+        return phrase
+
+    def reset(self) -> None:
+        """Forget what was heard."""
+        self._note_called()
+        self._stream.reset()
+
+    def _note_called(self) -> None:
+        if self._called:
+            self._note(self._called, self.score, self.threshold, AudioChunk(bytes(self._sound)), True)
+        self._called = ""
+
+    def _nearly(self, phrase: str, score: float, threshold: float) -> None:
+        self._near_miss(phrase, score, threshold)
+        self._note(phrase, score, threshold, AudioChunk(bytes(self._sound)), False)
 
 
 def _read(file: Path) -> WakeEntry | None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections import deque
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
@@ -14,10 +15,10 @@ from pymicro_wakeword.microwakeword import SAMPLES_PER_CHUNK
 from atlas.audio import HEARING_RATE, AudioChunk
 from atlas.config import SpeechConfig
 from atlas.errors import ConfigError, EngineError
-from atlas.speech.wake import NearMiss, WakeStream, nobody_near, phrase_of
+from atlas.speech.wake import NearMiss, Thresholds, WakeStream, no_threshold, nobody_near, phrase_of
 
 REST_SECONDS = 0.5  # a model can be sure of one saying for a second and more: it must have been unsure this long since
-# Twice in a row, 30 ms apart, or it was no word: a click can make a model sure once.
+# Twice in a row, 30 ms apart, or it was no word: a click can make a model sure once. So a score is the lower of two.
 SURE_TIMES = 2
 NEAR_SHARE = 0.6  # of the threshold: what comes so near and no nearer is a near miss
 # A model is sure of its word some 0.15 s after the word's end. Who speaks on in one breath has begun the next word by
@@ -43,14 +44,16 @@ class MicroWake:
 
     def __init__(self, files: Mapping[str, Path]) -> None:
         self._files = files
-        self.phrases = tuple(self._load())
+        self._own_thresholds = {phrase: model.probability_cutoff for phrase, model in self._load().items()}
+        self.phrases = tuple(self._own_thresholds)
 
-    def listen(self, threshold: float = 0.0, near_miss: NearMiss = nobody_near) -> WakeStream:
-        """Return a detector for a new microphone; 0.15 MB and 1 ms for each word.
+    def own_threshold(self, phrase: str) -> float:
+        """Return what the word's model was trained for."""
+        return self._own_thresholds[phrase]
 
-        A threshold of 0 is each model's own; `near_miss` is told a phrase that was nearly heard, and how sure it was.
-        """
-        return MicroWakeStream(self._load(), threshold, near_miss)
+    def listen(self, thresholds: Thresholds = no_threshold, near_miss: NearMiss = nobody_near) -> WakeStream:
+        """Return a detector for a new microphone; 0.15 MB and 1 ms for each word. Each model has a threshold."""
+        return MicroWakeStream(self._load(), thresholds, near_miss)
 
     async def aclose(self) -> None:
         """Nothing is held: models belong to the streams that listen."""
@@ -70,15 +73,16 @@ class MicroWakeStream:
     """One microphone; the words share its features, each keeps its own state."""
 
     said_on_seconds = SAID_ON_SECONDS
-    score = 0.0
 
     def __init__(
         self,
         models: Mapping[str, MicroWakeWord],
-        threshold: float = 0.0,
+        thresholds: Thresholds = no_threshold,
         near_miss: NearMiss = nobody_near,
     ) -> None:
-        self._words = {phrase: _Word(model, threshold or model.probability_cutoff) for phrase, model in models.items()}
+        self.score = self.threshold = 0.0
+        self._words = {phrase: _Word(phrase, model, thresholds) for phrase, model in models.items()}
+        self._called = ""  # the phrase that was returned last
         self._near_miss = near_miss
         self._features = MicroWakeWordFeatures()
         self._rest_samples = 0  # how long until the next call counts
@@ -90,11 +94,14 @@ class MicroWakeStream:
         for features in self._features.process_streaming(chunk.pcm):
             hits = [phrase for phrase, word in self._words.items() if word.hear(features)]
             if hits and self._rest_samples <= 0 and text is None:
-                text, self.score = hits[0], self._words[hits[0]].score
+                self._called = text = hits[0]
+                self.score, self.threshold = 0.0, self._words[text].threshold
+            if called := self._words.get(self._called if hits or self._rest_samples > 0 else ""):
+                self.score = max(self.score, called.score)  # a model is sure before it is at its surest
             self._rest_samples = REST_SAMPLES if hits else self._rest_samples - SAMPLES_PER_CHUNK
             for phrase, word in self._words.items():
                 if score := word.missed(detected=bool(hits) or self._rest_samples > 0):
-                    self._near_miss(phrase, score)
+                    self._near_miss(phrase, score, word.threshold)
         return text
 
     def reset(self) -> None:
@@ -108,26 +115,36 @@ class MicroWakeStream:
 class _Word:
     """One word's model and how sure it was lately."""
 
-    def __init__(self, model: MicroWakeWord, threshold: float) -> None:
+    def __init__(self, phrase: str, model: MicroWakeWord, thresholds: Thresholds) -> None:
+        self._phrase = phrase
         self._model = model
-        self._threshold = threshold
+        self._thresholds = thresholds
         self._windows = 0  # of features, since it was asked last
-        self._times = 0  # in a row that it was sure
+        self._scores = deque([0.0] * SURE_TIMES, maxlen=SURE_TIMES)  # the last
         self._peak = 0.0
-        self.score = 0.0  # the last
         self._quiet_samples = 0  # since the peak
+
+    @property
+    def score(self) -> float:
+        """How sure it is, at least, of all its last windows."""
+        return min(self._scores)
+
+    @property
+    def threshold(self) -> float:
+        """How sure it has to be."""
+        return self._thresholds(self._phrase) or self._model.probability_cutoff
 
     def hear(self, features: np.ndarray) -> bool:
         """Take the next features; return whether the word has just been said."""
-        self.score = score = self._model.process_streaming_prob(features) or 0.0
+        probability = self._model.process_streaming_prob(features) or 0.0
         self._windows = (self._windows + 1) % self._model.stride
         self._quiet_samples += SAMPLES_PER_CHUNK
         if self._windows:
             return False
-        self._times = self._times + 1 if score > self._threshold else 0
-        if score > max(self._peak, NEAR_SHARE * self._threshold):
-            self._peak, self._quiet_samples = score, 0
-        return self._times >= SURE_TIMES
+        self._scores.append(probability)
+        if self.score > max(self._peak, NEAR_SHARE * self.threshold):
+            self._peak, self._quiet_samples = self.score, 0
+        return self.score >= self.threshold
 
     def missed(self, *, detected: bool) -> float:
         """Return how sure it was of a word that it did not find, once; else 0."""
@@ -141,7 +158,8 @@ class _Word:
     def reset(self) -> None:
         """Forget what was heard."""
         self._model.reset()
-        self._windows = self._times = 0
+        self._windows = 0
+        self._scores.extend([0.0] * SURE_TIMES)
         self._peak = 0.0
 
 

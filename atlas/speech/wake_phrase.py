@@ -23,7 +23,7 @@ from atlas.errors import EngineError
 from atlas.speech.stt_faster_whisper import Whisper
 from atlas.speech.vad import FRAME_SAMPLES, Vad
 from atlas.speech.vad_silero import Silero
-from atlas.speech.wake import NearMiss, WakeStream, nobody_near, phrase_of
+from atlas.speech.wake import NearMiss, Thresholds, WakeStream, no_threshold, nobody_near, phrase_of
 
 THRESHOLD = 0.45  # measured in docs/log.md
 NEAR_SHARE = 0.6  # of the threshold: what comes so near and no nearer is a near miss
@@ -85,13 +85,17 @@ class PhraseWake:
         self._thread = ThreadPoolExecutor(1, "wake")
         self._waiting: deque[Future[WeighedPhrase]] = deque()
 
-    def listen(self, threshold: float = 0.0, near_miss: NearMiss = nobody_near) -> WakeStream:
-        """Return a detector for a new microphone; 2.5 MB. A threshold of 0 is `THRESHOLD`."""
-        return PhraseStream(self, self.phrases, threshold or THRESHOLD, near_miss)
+    def own_threshold(self, phrase: str) -> float:
+        """Return the same for all phrases."""
+        return THRESHOLD
+
+    def listen(self, thresholds: Thresholds = no_threshold, near_miss: NearMiss = nobody_near) -> WakeStream:
+        """Return a detector for a new microphone; 2.5 MB. The engine's own threshold is `THRESHOLD`."""
+        return PhraseStream(self, self.phrases, thresholds, near_miss)
 
     def listen_for(self, phrases: Sequence[str]) -> WakeStream:
         """Return a detector of other phrases than those that wake, with the same weights."""
-        return PhraseStream(self, phrases, THRESHOLD, nobody_near)
+        return PhraseStream(self, phrases, no_threshold, nobody_near)
 
     async def aclose(self) -> None:
         """Stop the thread."""
@@ -149,12 +153,12 @@ class _Look:
 class PhraseStream:
     """One microphone."""
 
-    def __init__(self, wake: PhraseWake, phrases: Sequence[str], threshold: float, near_miss: NearMiss) -> None:
+    def __init__(self, wake: PhraseWake, phrases: Sequence[str], thresholds: Thresholds, near_miss: NearMiss) -> None:
         self.said_on_seconds = 0.0  # what was heard since the end of the phrase that was returned last
-        self.score = 0.0
+        self.score = self.threshold = 0.0
         self._wake = wake
         self._phrases = phrases
-        self._threshold = threshold
+        self._thresholds = thresholds
         self._near_miss = near_miss
         self._vad = wake.detector().listen()
         usual = 0.4 + LETTER_SECONDS * max(map(len, phrases))
@@ -257,14 +261,14 @@ class PhraseStream:
             weighed, beginning = look.future.result(), look.beginning
             if beginning.at < self._rests_until:
                 continue
-            if weighed.score >= self._threshold:
+            if weighed.score >= self._threshold(weighed.phrase):
                 return self._called(weighed, beginning)
             if beginning.best is None or weighed.score > beginning.best.score:
                 beginning.best = weighed
         return None
 
     def _called(self, weighed: WeighedPhrase, beginning: _Beginning) -> str:
-        self.score = weighed.score
+        self.score, self.threshold = weighed.score, self._threshold(weighed.phrase)
         end = min(self._heard, beginning.at + weighed.end)
         self.said_on_seconds = (self._heard - end) / HEARING_RATE
         self._rests_until = end + round(REST_SECONDS * HEARING_RATE) - round(LEAD_SECONDS * HEARING_RATE)
@@ -275,9 +279,14 @@ class PhraseStream:
         waited_for = {id(look.beginning) for look in self._looks}
         over = [one for one in self._beginnings if not one.due and id(one) not in waited_for]
         for beginning in over:
-            if beginning.best and beginning.best.score >= NEAR_SHARE * self._threshold:
-                self._near_miss(beginning.best.phrase, beginning.best.score)
+            if best := beginning.best:
+                threshold = self._threshold(best.phrase)
+                if best.score >= NEAR_SHARE * threshold:
+                    self._near_miss(best.phrase, best.score, threshold)
         self._beginnings = [one for one in self._beginnings if one not in over]
+
+    def _threshold(self, phrase: str) -> float:
+        return self._thresholds(phrase) or THRESHOLD
 
 
 class WhisperWeigher:

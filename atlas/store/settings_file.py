@@ -39,6 +39,7 @@ class AtOnce:
 
 AT_ONCE = {
     "house": AtOnce(("country", "contact")),
+    "speech": AtOnce(("near_misses",), parts=True),
     "satellite": AtOnce(("quiet_hours", "volume"), parts=True),
     "tools": AtOnce(parts=True),
     "tool_settings": AtOnce(parts=True),  # [tools.NAME]

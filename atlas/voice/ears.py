@@ -12,6 +12,7 @@ from atlas.speech.vad import FRAME_SAMPLES, VadStream
 from atlas.speech.wake import WakeStream
 from atlas.voice.turns import Input
 
+WAKE_PEAK_SAMPLES = round(0.6 * HEARING_RATE)  # after a wake word, in which its engine may become surer of it
 MAX_SAMPLES = int(MAX_UTTERANCE_SECONDS * HEARING_RATE)
 FRAME_SECONDS = FRAME_SAMPLES / HEARING_RATE
 _INPUT_OF = {
@@ -46,6 +47,7 @@ class Ears:
         self.heard_samples = 0
         self._vad = vad
         self._wake = wake
+        self._wake_peaks_until = 0  # the sample
         self._endpoint = Endpoint(options)
         self._epoch = 0  # the sample at which the endpoint's clock stood at 0
         self._rest = AudioChunk(b"")  # less than a frame
@@ -146,6 +148,8 @@ class Ears:
         if not self.awake:
             yield from self._asleep(frame)
             return
+        if self._wake and self.heard_samples <= self._wake_peaks_until:
+            self._wake.hear(frame)
         self._kept += frame.pcm
         self._trim(MAX_UTTERANCE_SECONDS)
         if not self.detecting:
@@ -159,6 +163,7 @@ class Ears:
     def _asleep(self, frame: AudioChunk) -> Iterator[Notice]:
         assert self._wake is not None
         if phrase := self._wake.hear(frame):
+            self._wake_peaks_until = self.heard_samples + WAKE_PEAK_SAMPLES
             yield Notice(Input.WAKE, self.heard_samples, phrase)
 
     def _judge(self, frame: AudioChunk) -> Iterator[Notice]:

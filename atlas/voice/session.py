@@ -35,7 +35,7 @@ from atlas.speech.sentences import pieces
 from atlas.speech.stt import Judge, Stt
 from atlas.speech.tts import Tts
 from atlas.speech.vad import Vad
-from atlas.speech.wake import Wake
+from atlas.speech.wake import WakeStream
 from atlas.trace import Trace
 from atlas.voice.ears import Ears, Notice
 from atlas.voice.mouth import Mouth
@@ -73,7 +73,7 @@ class Session:
         stt: Stt,
         tts: Tts,
         vad: Vad,
-        wake: Wake | None,
+        wake: WakeStream | None,
         actor: Actor,
         reply: Answer,
         prepare: Prepare,
@@ -107,7 +107,7 @@ class Session:
         self._tell = emit
         self._waiting = waiting
         self._patience = wake is not None
-        self._ears = Ears(vad.listen(), wake.listen() if wake else None, self.options.endpoint)
+        self._ears = Ears(vad.listen(), wake, self.options.endpoint)
         self._apply()
 
         self._state = TurnState.LISTENING if wake is None else TurnState.ASLEEP

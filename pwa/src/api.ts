@@ -1445,3 +1445,79 @@ export interface WaitingVoiceMessage {
   /** Seconds since 1970 */
   at: number;
 }
+
+/** One time that a wake word was heard, or nearly. */
+export interface WakeItem {
+  id: string;
+  /** Seconds since 1970 */
+  at: number;
+  phrase: string;
+  /** How sure the house was of it: 0 to 1 */
+  score: number;
+  /** How sure it had to be, then */
+  threshold: number;
+  woke: boolean;
+  /** Was it for the house? null until somebody said */
+  meant: boolean | null;
+  /** Whether it may be heard: for a day */
+  sound: boolean;
+}
+
+/** Was that for the house? */
+export interface WakeLabel {
+  meant: boolean;
+}
+
+/** One wake word of a room. */
+export interface WakePhraseItem {
+  phrase: string;
+  /** That holds now; 0 where nobody knows it yet */
+  threshold: number;
+  /** Whether it was set here; else it is the wake word's own */
+  tuned: boolean;
+  /** Of how many somebody said whether they were meant, in the last month */
+  labels: number;
+  proposal: WakeProposalItem;
+}
+
+/** What the labels of a wake word in a room propose, and what that would have changed of them. */
+export interface WakeProposalItem {
+  threshold: number;
+  /** Why nothing is proposed; empty where something is */
+  reason: "" | "few" | "right" | "no_better";
+  /** That were meant and missed, and would have woken it */
+  heard: number;
+  /** That were meant and woke it, and would have been missed */
+  lost: number;
+  /** That were not meant and woke it, and would not have */
+  silenced: number;
+  /** That were not meant, and would have woken it */
+  disturbed: number;
+}
+
+/** What is known of wake words. */
+export interface WakeReply {
+  /** Whether what wakes rooms is stored: near_misses in [speech] or [satellite] */
+  stored: boolean;
+  /** Below which nothing is proposed */
+  fewest_labels: number;
+  rooms: WakeRoomItem[];
+}
+
+/** One room: its wake words, and what was heard there in the last day, the newest first. */
+export interface WakeRoomItem {
+  room: string;
+  phrases: WakePhraseItem[];
+  heard: WakeItem[];
+}
+
+/** How sure the house has to be of a wake word. */
+export interface WakeThreshold {
+  threshold: number;
+}
+
+/** What holds now. */
+export interface WakeThresholdReply {
+  /** Whether the room goes by it now; else when it is connected again */
+  at_once: boolean;
+}

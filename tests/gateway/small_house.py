@@ -148,8 +148,12 @@ class Asleep:
     """No wake word is ever heard."""
 
     phrases = ("okay nabu",)
+    said_on_seconds = score = threshold = 0.0
 
-    def listen(self) -> Any:
+    def own_threshold(self, phrase: str) -> float:
+        return 0.5
+
+    def listen(self, *given: Any) -> Any:
         return self
 
     def hear(self, chunk: AudioChunk) -> None: ...

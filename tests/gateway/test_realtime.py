@@ -515,6 +515,18 @@ async def test_a_client_that_hears_the_wake_word_itself_says_which_and_when_it_l
         assert (await caller.refused("atlas.wake", phrase=["okay"])).param == "phrase"
 
 
+async def test_a_room_that_wakes_itself_is_told_its_thresholds_and_each_new_one_at_once(small: SmallHouse) -> None:
+    await small.house.wakes.set_threshold("the satellite", "okay nabu", 0.6)
+    async with calling(small, "satellite") as kitchen, calling(small, "owner") as phone:
+        await kitchen.send("atlas.hello")
+        assert (await kitchen.until("atlas.wake_thresholds")).thresholds == {"okay nabu": 0.6}
+        assert await small.house.wakes.set_threshold("the satellite", "okay nabu", 0.7)
+        assert (await kitchen.until("atlas.wake_thresholds")).thresholds == {"okay nabu": 0.7}
+        assert not await small.house.wakes.set_threshold("the owner", "okay nabu", 0.7), "that is no room"
+        await phone.send("atlas.hello")
+        assert (await phone.until("atlas.wake_thresholds")).thresholds == {"okay nabu": 0.7}
+
+
 async def test_no_guest_answers_for_the_rooms_by_saying_how_near_it_is(small: SmallHouse) -> None:
     async with (
         calling(small, "satellite") as kitchen,

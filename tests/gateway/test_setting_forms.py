@@ -225,7 +225,7 @@ async def test_every_field_that_says_that_it_counts_at_once_does_and_no_other(co
         forms = (await owner.get(FORMS)).json()["forms"]
         at_once = {f"{form['form']}.{field['name']}" for form in forms for field in form["fields"] if field["at_once"]}
         assert {one for one in at_once if one.partition(".")[0] in ("house", "wake", "room")} == {
-            *("house.country", "house.contact", "room.quiet_hours", "room.volume")
+            *("house.country", "house.contact", "wake.near_misses", "room.quiet_hours", "room.volume")
         }
         world.house.settings = settings_of(data)
         await owner.put(f"{FORMS}/room", json={"values": {"room": "hall", "volume": 2}})

@@ -28,7 +28,7 @@ from atlas.speech.vad_scripted import voice
 from atlas.speech.wake_scripted import ScriptedWake
 from atlas.voice import wake_arbitration
 from tests.gateway.small_house import SmallHouse, small_house
-from tests.processes import free_port
+from tests.processes import free_port, until
 
 SOUND = {"rate": 16_000, "width": 2, "channels": 1}
 
@@ -213,6 +213,23 @@ async def test_of_two_satellites_that_hear_their_wake_word_one_answers(config: C
         await kitchen.hears(voice(1.0), silence(1.0))
         await kitchen.until("audio-stop")
     assert [turn.actor.room for turn in small.chat.turns] == ["kitchen"]
+
+
+async def test_a_satellite_that_the_house_wakes_has_the_threshold_and_the_log_of_its_room(
+    config: Config, data: Path
+) -> None:
+    logged = replace(config, data=data, speech=replace(config.speech, near_misses=True))
+    async with small_house(logged, data) as small:
+        small.house.wake = wake = ScriptedWake("okay nabu")
+        async with called(small, "kitchen") as kitchen:
+            assert await small.house.wakes.set_threshold("kitchen", "okay nabu", 0.45)
+            await kitchen.send(Event("run-pipeline", {"start_stage": "wake", "end_stage": "tts"}))
+            await kitchen.until("detect")
+            await kitchen.hears(wake.call(loudness=0.4), silence(1.0), wake.call(loudness=0.5), silence(1.0))
+            await kitchen.until("detection")
+            await until(lambda: len(small.house.wakes.log("kitchen").entries()) == 2)
+        heard = [(one.woke, one.threshold) for one in small.house.wakes.log("kitchen").entries()]
+        assert heard == [(False, 0.45), (True, 0.45)]
 
 
 async def test_of_two_satellites_that_the_house_wakes_the_one_that_heard_more_answers(

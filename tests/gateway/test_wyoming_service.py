@@ -205,12 +205,14 @@ async def test_a_wake_word_is_told_and_its_absence_too(config: Config, data: Pat
     async with served_by_wyoming(config, data) as (small, port), connected(port) as client:
 
         class Woken:
+            said_on_seconds = score = threshold = 0.0
+
             def hear(self, chunk: AudioChunk) -> str | None:
                 return "okay nabu" if any(chunk.pcm) else None
 
             def reset(self) -> None: ...
 
-        small.house.wake.listen = lambda: Woken()  # type: ignore[method-assign]
+        small.house.wake.listen = lambda *given: Woken()  # type: ignore[method-assign]
         await client.send(Detect(), AudioStart(16_000, 2, 1), *chunks(silence(0.3)), AudioStop())
         await client.until("not-detected")
         await client.send(WyomingChunk(16_000, 2, 1, voice(0.1).pcm, timestamp=400))

@@ -56,10 +56,12 @@ class Kitchen:
         self.sent: list[dict[str, Any]] = []
         self.hooks: list[str] = []
         self.rings = Rings()
+        thresholds: dict[str, float] = {}
         self.room = SatelliteRoom(
             send=lambda kind, **fields: self.sent.append({"type": kind, **fields}),
             player=self.player,
-            waking=WakeListener(self.wake.listen()),
+            waking=WakeListener(self.wake.listen(lambda phrase: thresholds.get(phrase, 0.0))),
+            thresholds=thresholds,
             rings=self.rings,
             canceller=canceller,
             stopping=self.stop.listen() if stopping else None,
@@ -114,6 +116,16 @@ async def kitchen(canceller: Any = None, stopping: bool = False, follow_up_secon
         tasks.start_soon(here.player.run)
         yield here
         tasks.cancel_scope.cancel()
+
+
+async def test_the_thresholds_that_the_house_sets_for_its_room_count_from_then_on() -> None:
+    async with kitchen() as here:
+        here.house("atlas.wake_thresholds", thresholds={"okay nabu": 0.6})
+        await here.hear(here.wake.call("okay nabu"))
+        assert here.kinds() == ["atlas.hello"]
+        here.house("atlas.wake_thresholds", thresholds={})
+        await here.hear(silence(0.1) + here.wake.call("okay nabu"))
+        assert "atlas.wake" in here.kinds()
 
 
 async def test_nothing_that_is_said_leaves_the_machine_before_the_wake_word() -> None:

@@ -29,7 +29,9 @@ def heard(*scores: float, threshold: float = 0.0) -> tuple[list[str], list[tuple
     """What was heard while a model said these scores, and what was nearly."""
     missed: list[tuple[str, float]] = []
     model: Any = Model(*scores)
-    stream = MicroWakeStream({"okay nabu": model}, threshold, lambda phrase, score: missed.append((phrase, score)))
+    stream = MicroWakeStream(
+        {"okay nabu": model}, lambda phrase: threshold, lambda phrase, score, _: missed.append((phrase, score))
+    )
     chunk = silence(WINDOW_SECONDS)
     said = [phrase for _ in range(300) if (phrase := stream.hear(chunk))]
     return said, missed
@@ -40,12 +42,30 @@ def test_a_word_is_one_of_which_the_model_is_sure_twice_in_a_row() -> None:
     assert heard(0.95, 0.1, 0.95)[0] == []
 
 
-def test_what_was_nearly_a_word_is_told_once_with_its_best_score() -> None:
-    assert heard(0.6, 0.7, 0.8, 0.6) == ([], [("okay nabu", 0.8)])
-    assert heard(0.3, 0.5) == ([], []), "so far off it is other talk"
+def test_what_was_nearly_a_word_is_told_once_with_the_best_score_that_it_had_twice_in_a_row() -> None:
+    assert heard(0.6, 0.7, 0.8, 0.6) == ([], [("okay nabu", 0.7)])
+    assert heard(0.3, 0.5, 0.5) == ([], []), "so far off it is other talk"
     assert heard(0.8, 0.95, 0.95, 0.8) == (["okay nabu"], []), "what became the word was no miss"
 
 
 def test_a_room_may_have_a_threshold_of_its_own() -> None:
     assert heard(0.7, 0.7, threshold=0.6) == (["okay nabu"], [])
     assert heard(0.95, 0.95, threshold=0.97)[0] == []
+
+
+def test_a_threshold_counts_from_the_next_sound_on() -> None:
+    model, thresholds = Model(), {"okay nabu": 0.97}
+    models: Any = {"okay nabu": model}
+    stream = MicroWakeStream(models, lambda phrase: thresholds[phrase])
+    for threshold, said in ((0.97, []), (0.9, ["okay nabu"])):
+        thresholds["okay nabu"] = threshold
+        model.scores = [0.95, 0.95]
+        assert [phrase for _ in range(100) if (phrase := stream.hear(silence(WINDOW_SECONDS)))] == said
+        assert stream.threshold in (0.0, threshold)
+
+
+def test_the_score_of_a_word_is_that_of_its_surest_moment_which_comes_after_it_was_found() -> None:
+    models: Any = {"okay nabu": Model(0.91, 0.92, 0.98, 0.99, 0.4)}
+    stream = MicroWakeStream(models)
+    assert [stream.score for _ in range(100) if stream.hear(silence(WINDOW_SECONDS))] == [0.91]
+    assert stream.score == 0.98

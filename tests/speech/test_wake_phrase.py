@@ -37,7 +37,10 @@ class Room:
 
     def __init__(self, wake: PhraseWake, threshold: float) -> None:
         self.missed: list[tuple[str, float]] = []
-        self.stream = wake.listen(threshold, lambda phrase, score: self.missed.append((phrase, score)))
+        self.stream = wake.listen(lambda phrase: threshold, self._nearly)
+
+    def _nearly(self, phrase: str, score: float, threshold: float) -> None:
+        self.missed.append((phrase, score))
 
     def hear(self, sound: AudioChunk) -> list[str]:
         chunks = (sound.cut(at, at + 640) for at in range(0, sound.samples, 640))

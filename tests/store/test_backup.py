@@ -36,6 +36,7 @@ OTHER_FILES = {
     "family-agent-config/notes/kite.md": "# Kite\n",
     "messages/m1.wav": "RIFF",
     "taught.json": "{}",
+    "wake_thresholds.json": "{}",
     "atlas.toml": '[house]\nlanguage = "en"\n',
     "policy.toml": "# rules\n",
 }

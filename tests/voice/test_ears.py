@@ -24,6 +24,19 @@ def told(listener: Ears, sound: AudioChunk, step: int = 4096) -> list[Notice]:
     ]
 
 
+def test_a_wake_engine_hears_on_for_half_a_second_for_it_may_become_surer_and_then_no_more() -> None:
+    wake = ScriptedWake()
+    stream, heard = wake.listen(), []
+    hear = stream.hear
+    stream.hear = lambda chunk: heard.append(chunk.seconds) or hear(chunk)  # type: ignore[method-assign,func-returns-value]
+    listener = Ears(ScriptedVad().listen(), stream, EndpointOptions())
+    for notice in listener.hear(wake.call() + silence(0.032 * 100)):
+        if notice.what is Input.WAKE:
+            heard.clear()
+            listener.watch()
+    assert 0.5 <= sum(heard) <= 0.7
+
+
 SENTENCE = silence(1.0) + voice(1.0) + silence(0.4) + voice(0.6) + silence(1.0)
 
 

@@ -147,7 +147,7 @@ class World:
             stt=stt,
             tts=tts,
             vad=ScriptedVad(),
-            wake=wake,
+            wake=wake.listen() if wake else None,
             actor=Actor("", "kitchen", "adult", "kitchen"),
             reply=house.reply,
             prepare=house.prepare,

@@ -58,6 +58,7 @@ from atlas.gateway.api import (
     usage,
     voice_messages,
     voiceprints,
+    wake,
 )
 from atlas.gateway.api.caller import Admission, NeedsYes, ask_values
 from atlas.gateway.api.shapes import ErrorReply
@@ -93,6 +94,7 @@ RESOURCES = (
         setting_forms,
         sentences,
         upstream,
+        wake,
     ),
 )
 ROUTERS: Sequence[APIRouter] = tuple(one.router for one in RESOURCES)

@@ -130,7 +130,10 @@ class FormLayout:
 
 def layouts(config: Config) -> Mapping[FormName, FormLayout]:
     """Return the forms of a house, as they are shown."""
-    words = (FormField(HOUSE_WORDS, "list", section=("speech",), setting="wake_words"),)
+    words = (
+        FormField(HOUSE_WORDS, "list", section=("speech",), setting="wake_words"),
+        FormField("near_misses", "switch", usual=False, section=("speech",)),
+    )
     agents = tuple(FormField(name, "list", section=("agents", name), setting="wake_words") for name in config.agents)
     house = (
         FormField("country", "choice", ("", *countries())),
