@@ -16,7 +16,7 @@ from tests.journeys.conftest import ROOT, Running
 
 pytestmark = [pytest.mark.real, pytest.mark.usefixtures("timers_end")]
 AXE = ROOT / "pwa" / "node_modules" / "axe-core" / "axe.min.js"
-PARTS = ("turns", "devices", "record", "rules", "sentences", "models", "settings", "health", "log")
+PARTS = ("turns", "devices", "record", "rules", "sentences", "wake", "models", "settings", "health", "log")
 HOUSE = ("house", *(f"house/{part}" for part in PARTS))
 ROUTES = ("talk", "home", "time", "lists", "board", "notes", "notes/", "messages", "calendar", "past", *HOUSE, "more")
 AT_THE_END = """() => {

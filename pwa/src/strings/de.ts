@@ -450,7 +450,10 @@ export const de: Words = {
       wake: {
         title: "Weckwörter",
         how: "Was das Haus weckt. Wer mit einem eigenen Wort geweckt wird, beantwortet, was folgt.",
-        fields: { house: "Für alle, eins je Zeile" },
+        fields: {
+          house: "Für alle, eins je Zeile",
+          near_misses: "Einen Tag lang aufheben, was Räume weckt und was sie beinahe weckt, mit drei Sekunden Ton",
+        },
       },
       room: {
         title: "Ein Zimmer mit diesem Rechner",
@@ -618,6 +621,48 @@ export const de: Words = {
       none: "Es wurde noch nichts geschrieben.",
       noneFits: "Keine Zeile passt.",
     },
+    wake: {
+      how: "Was am letzten Tag jeden Raum geweckt hat und was beinahe. Sag bei einigen, ob Atlas gemeint war: Dann schlägt Atlas vor, wie sicher ein Raum sein muss. Töne werden nach einem Tag gelöscht, deine Antworten nach einem Monat.",
+      off: "Davon wird jetzt nichts aufgehoben. Es lässt sich unter Weckwörter einschalten, in den",
+      none: "Noch hat nichts einen Raum geweckt, auch nicht beinahe.",
+      noneToday: "Am letzten Tag hat nichts diesen Raum geweckt, auch nicht beinahe.",
+      needs: (phrase, percent) => `„${phrase}“ weckt ihn ab ${percent} %`,
+      reasons: {
+        few: (labels, fewest) =>
+          `${labels} der ${fewest} Antworten, die ein Vorschlag braucht. Am meisten sagen die unsicheren.`,
+        right: (labels) =>
+          labels === 1 ? "Deiner einen Antwort wird er gerecht." : `Allen ${labels} Antworten wird er gerecht.`,
+        no_better: (labels) => `Nichts in der Nähe würde deinen ${labels} Antworten besser gerecht.`,
+      },
+      proposes: (percent, effects, labels) => `Nach deinen ${labels} Antworten wären ${percent} % besser: ${effects}.`,
+      effects: {
+        silenced: (count) =>
+          count === 1
+            ? "1 Laut, der nicht für ihn war, hätte ihn nicht geweckt"
+            : `${count} Laute, die nicht für ihn waren, hätten ihn nicht geweckt`,
+        heard: (count) =>
+          count === 1 ? "1 überhörter Ruf hätte ihn geweckt" : `${count} überhörte Rufe hätten ihn geweckt`,
+        disturbed: (count) =>
+          count === 1
+            ? "1 Laut, der nicht für ihn war, hätte ihn geweckt"
+            : `${count} Laute, die nicht für ihn waren, hätten ihn geweckt`,
+        lost: (count) => (count === 1 ? "1 Ruf wäre überhört worden" : `${count} Rufe wären überhört worden`),
+        noneLost: "kein Ruf wäre überhört worden",
+      },
+      apply: (percent) => `Auf ${percent} % setzen`,
+      applied: (room, phrase, percent, atOnce) =>
+        `${room}: „${phrase}“ weckt ihn ab ${percent} %${atOnce ? "." : ", sobald er verbunden ist."}`,
+      reset: "Zurücksetzen",
+      wasReset: (room, phrase, atOnce) =>
+        `${room}: „${phrase}“ hat wieder seinen eigenen Wert${atOnce ? "." : ", sobald er verbunden ist."}`,
+      woke: (phrase) => `„${phrase}“ hat ihn geweckt`,
+      nearly: (phrase) => `„${phrase}“, beinahe`,
+      sure: (percent, needed) => `zu ${percent} % sicher, nötig waren ${needed} %`,
+      question: (time) => `War das für Atlas? ${time}`,
+      mine: "Für Atlas",
+      notMine: "Nicht für Atlas",
+      play: "Anhören",
+    },
     tabs: {
       now: "Jetzt",
       turns: "Antworten",
@@ -625,6 +670,7 @@ export const de: Words = {
       record: "Protokoll",
       rules: "Regeln",
       sentences: "Sätze",
+      wake: "Weckwörter",
       models: "Modelle",
       settings: "Einstellungen",
       health: "Gesundheit",

@@ -440,7 +440,10 @@ export const en = {
       wake: {
         title: "Wake words",
         how: "What wakes the house. Who is woken by a word of their own answers what follows.",
-        fields: { house: "For everybody, one a line" },
+        fields: {
+          house: "For everybody, one a line",
+          near_misses: "Store for a day what wakes rooms and what nearly does, with three seconds of sound",
+        },
       },
       room: {
         title: "A room with this machine",
@@ -601,6 +604,52 @@ export const en = {
       none: "Nothing was written yet.",
       noneFits: "No line fits.",
     },
+    wake: {
+      how: "What woke each room in the last day, and what nearly did. Say of some whether it was for you: then Atlas proposes how sure a room has to be. Sounds are deleted after a day, your answers after a month.",
+      off: "Nothing is stored of it now. It is switched on under Wake words in the",
+      none: "Nothing has woken a room yet, not even nearly.",
+      noneToday: "Nothing woke this room in the last day, not even nearly.",
+      needs: (phrase: string, percent: number) => `“${phrase}” wakes it from ${percent} % on`,
+      reasons: {
+        few: (labels: number, fewest: number) =>
+          `${labels} of the ${fewest} answers that a proposal needs. The unsure ones say most.`,
+        right: (labels: number) =>
+          labels === 1 ? "It does right by your one answer." : `It does right by all ${labels} answers.`,
+        no_better: (labels: number) => `Nothing near it would do better by your ${labels} answers.`,
+      },
+      proposes: (percent: number, effects: string, labels: number) =>
+        `By your ${labels} answers, ${percent} % would do better: ${effects}.`,
+      effects: {
+        silenced: (count: number) =>
+          count === 1
+            ? "1 sound that was not for you would not have woken it"
+            : `${count} sounds that were not for you would not have woken it`,
+        heard: (count: number) =>
+          count === 1
+            ? "1 call that it missed would have woken it"
+            : `${count} calls that it missed would have woken it`,
+        disturbed: (count: number) =>
+          count === 1
+            ? "1 sound that was not for you would have woken it"
+            : `${count} sounds that were not for you would have woken it`,
+        lost: (count: number) =>
+          count === 1 ? "1 call would have been missed" : `${count} calls would have been missed`,
+        noneLost: "no call would have been missed",
+      },
+      apply: (percent: number) => `Set it to ${percent} %`,
+      applied: (room: string, phrase: string, percent: number, atOnce: boolean) =>
+        `${room}: “${phrase}” wakes it from ${percent} % on${atOnce ? "." : ", once it is connected."}`,
+      reset: "Reset",
+      wasReset: (room: string, phrase: string, atOnce: boolean) =>
+        `${room}: “${phrase}” has its own threshold again${atOnce ? "." : ", once it is connected."}`,
+      woke: (phrase: string) => `“${phrase}” woke it`,
+      nearly: (phrase: string) => `“${phrase}”, nearly`,
+      sure: (percent: number, needed: number) => `${percent} % sure; ${needed} % were needed`,
+      question: (time: string) => `Was that for you? ${time}`,
+      mine: "For me",
+      notMine: "Not for me",
+      play: "Listen",
+    },
     tabs: {
       now: "Now",
       turns: "Turns",
@@ -608,6 +657,7 @@ export const en = {
       record: "Record",
       rules: "Rules",
       sentences: "Sentences",
+      wake: "Wake words",
       models: "Models",
       settings: "Settings",
       health: "Health",

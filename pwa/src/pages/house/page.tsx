@@ -24,6 +24,7 @@ const TABS: Record<TabName, ComponentType> = {
   record: RecordTab,
   rules: Rules,
   sentences: Sentences,
+  wake: later(async () => (await import("./wake.tsx")).Wake),
   models: Models,
   settings: Settings,
   health: Health,
