@@ -17,7 +17,7 @@ from typing import Any
 
 from atlas.understanding import durations, moments
 from atlas.understanding.names import NOBODY, Names
-from atlas.understanding.patterns import filled, pattern
+from atlas.understanding.patterns import PatternIndex, filled, pattern
 from atlas.understanding.slots import LONGEST_NAME_WORDS, Command, MaskedSentence, Slots
 
 FOR_ONE = ("messages.leave",)  # what can be for one person; other words are spoken to whoever is there
@@ -51,6 +51,7 @@ class _Shape:
 class _Bag:
     tool: str
     words: re.Pattern[str]  # groups: says, also, light
+    says: re.Pattern[str]  # what it cannot be without
     needs: Sequence[str]  # of the groups, all must be there
     holds: str  # "length", "when", "number", or nothing
     name: str  # the argument for what is left over; "" when nothing may be
@@ -77,12 +78,14 @@ class Forms:
         self._kin = frozenset(tables.get("clauses", {}).get("kin", ())) | frozenset(tables["relatives"])
         self._audiences: Mapping[str, str] = tables.get("audiences", {})
         self._number = re.compile(rf"\b(?:\d{{1,3}}|{durations.UP_TO_99})\b", re.IGNORECASE)
-        self._shapes = [
+        shapes = [
             _Shape(tool, _compiled(shape.pop("says"), parts), **shape)
             for tool, shapes in tables.get("forms", {}).items()
             for shape in ({"says": one} if isinstance(one, str) else dict(one) for one in shapes)
         ]
-        self._bags = [_bag(tool, bag, parts, tables) for tool, bags in tables.get("bags", {}).items() for bag in bags]
+        bags = [_bag(tool, bag, parts, tables) for tool, bags in tables.get("bags", {}).items() for bag in bags]
+        self._every: Sequence[_Shape | _Bag] = [*shapes, *bags]
+        self._index = PatternIndex([*(one.pattern for one in shapes), *(one.says for one in bags)])
 
     def read(self, words: str, is_question: bool, names: Names = NOBODY) -> Command | None:
         """Return the command that all of `words` are; `is_question` tells whether they ended in a question mark."""
@@ -90,15 +93,16 @@ class Forms:
             return None
         marked = self._marked(words)
         is_question = is_question or bool(self._asks.match(marked.words))
-        for shape in self._shapes:
-            if shape.question and not is_question:
+        for number in sorted(self._index.possible(marked.words)):
+            form = self._every[number]
+            if form.question and not is_question:
                 continue
-            if (heard := shape.pattern.fullmatch(marked.words)) and (
-                command := self._of_shape(shape, heard, marked, names)
-            ):
-                return command
-        for bag in self._bags:
-            if (not bag.question or is_question) and (command := self._of_bag(bag, marked, names)):
+            if isinstance(form, _Bag):
+                command = self._of_bag(form, marked, names)
+            else:
+                heard = form.pattern.fullmatch(marked.words)
+                command = self._of_shape(form, heard, marked, names) if heard else None
+            if command:
                 return command
         return None
 
@@ -322,6 +326,7 @@ def _bag(tool: str, bag: Mapping[str, Any], parts: Mapping[str, str], tables: Ma
     return _Bag(
         tool,
         re.compile(rf"(?<![\w'-])(?:{words})(?![\w'-])", re.IGNORECASE),
+        re.compile(filled(bag["says"], parts), re.IGNORECASE),
         [name for name in ("says", "also") if name in bag],
         bag.get("holds", ""),
         bag.get("name", ""),
