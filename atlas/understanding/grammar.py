@@ -85,6 +85,7 @@ class Grammar:
         self._one = lru_cache(REMEMBERED)(self._matched)
         self._bare = lru_cache(REMEMBERED)(self._unwrapped)
         self._denies = lru_cache(REMEMBERED)(self._has_negation)
+        self.unmarked = lru_cache(REMEMBERED)(self._without_marks)
         self.digits = lru_cache(REMEMBERED)(self._in_digits)
         self._joint = re.compile(tables["joints"], re.IGNORECASE)
         self._silence = re.compile(tables["silence"], re.IGNORECASE)
@@ -181,7 +182,7 @@ class Grammar:
         """Tell whether `text` holds a word that may say not to do something."""
         return len(text) <= LONGEST_CHARACTERS and bool(self._negation.search(self._told.sub("", self._bare(text)[0])))
 
-    def unmarked(self, text: str) -> str:
+    def _without_marks(self, text: str) -> str:
         """Return the words of `text` without punctuation, but with everything that was said around a request."""
         if len(text) > LONGEST_CHARACTERS:
             return ""

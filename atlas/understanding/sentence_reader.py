@@ -7,7 +7,7 @@ whole sentence of its own. Pure.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import partial
+from functools import lru_cache, partial
 from typing import Protocol
 
 from atlas.understanding.command_traits import is_nowhere, name_any, of_home, only_look, says_all
@@ -17,6 +17,7 @@ from atlas.understanding.grammar import Grammar, Half
 from atlas.understanding.home_tools import TARGETS
 from atlas.understanding.names import Names
 from atlas.understanding.parser import NOT_PARSED, NOTHING, Before, Parse, Parser
+from atlas.understanding.patterns import IN_MEMORY
 from atlas.understanding.slots import Command
 
 
@@ -39,6 +40,7 @@ class SentenceReader:
     def __init__(self, grammar: Grammar, frames: Frames, public: Public | None, parser: Parser | None) -> None:
         self.grammar, self.frames, self.parser = grammar, frames, parser
         self._public = public
+        self._of_devices = lru_cache(IN_MEMORY)(self._read_of_devices)
 
     def commands(self, text: str, names: Names, room: str = "") -> tuple[Command, ...]:
         """Return the commands that `text` is by itself; of devices, who knows their names goes first."""
@@ -69,6 +71,9 @@ class SentenceReader:
 
         `before`: names of the devices that were just spoken of.
         """
+        return self._of_devices(text, names, room, tuple(before))
+
+    def _read_of_devices(self, text: str, names: Names, room: str, before: tuple[str, ...]) -> tuple[Command, ...]:
         look = self.frames.question(text, names, room)
         free = (look,) if look else self.frames.read(text, names, room, before)
         if look and (wanted := self.frames.politely(text, names, room)):
