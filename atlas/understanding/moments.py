@@ -78,13 +78,8 @@ _ATOMS: dict[Kind, Sequence[str]] = {
     ),
 }
 # Both languages at once: whoever reads a sentence here need not know which of them it is in, and no words are in both.
-_ATOM = re.compile(
-    "|".join(
-        rf"(?P<{kind}>\b(?:{'|'.join((*german_moments.ATOMS[kind], *ways))})(?![\w'-]))"
-        for kind, ways in _ATOMS.items()
-    ),
-    re.IGNORECASE,
-)
+_KINDS = "|".join(rf"(?P<{kind}>{'|'.join((*german_moments.ATOMS[kind], *ways))})" for kind, ways in _ATOMS.items())
+_ATOM = re.compile(rf"\b(?=\w)(?:{_KINDS})(?![\w'-])", re.IGNORECASE)  # tried only where a word begins
 _JOINT = re.compile(r",? (?:starting |until |till |ab |bis )?", re.IGNORECASE)
 BARE_HOUR = (
     rf"(?:(?:half|(?:a )?quarter) (?:past|to) )?{_N}(?: o'?clock)?{_HALF}?(?![\w'-])"
