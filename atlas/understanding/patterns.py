@@ -87,10 +87,13 @@ class Rewrites:
 
     def _written(self, text: str) -> str:
         """Return `text` with everything replaced that rows have another word for."""
-        possible = self._index.possible(text)
-        for number, (pattern, to) in enumerate(self._rows):
-            if number in possible and (changed := pattern.sub(to, text)) != text:
-                text, possible = changed, self._index.possible(changed)
+        rest = sorted(self._index.possible(text))
+        while rest:
+            number, *rest = rest
+            pattern, to = self._rows[number]
+            if (changed := pattern.sub(to, text)) != text:
+                text = changed
+                rest = sorted(one for one in self._index.possible(text) if one > number)
         return text
 
 
