@@ -26,9 +26,8 @@ from atlas.store import conversations, turns
 from atlas.store.database import open_database
 from atlas.store.memory import STRANGERS_SECONDS, open_memory
 from atlas.store.migrations import MEMORY
-from atlas.understanding.understanding import Reader
 from tests.agents.conftest import OfAnything
-from tests.houses import assents_of, choosing, english, house_of
+from tests.houses import assents_of, choosing, english, house_of, reader_of
 from tests.scripted_tools import Action, Preview, ScriptedResult, ScriptedTools
 
 ADA = Actor("ada", "phone", "owner", "study")
@@ -77,7 +76,7 @@ class World:
         chat = Chat(persona, backend, self.tools, choosing(), OfAnything(), trusted=True, context_tokens=4096)
         commands = Commands(english().tables, self.tools)
         confirmations = assents_of(self.tools)
-        mind = Asking(InOrder("family", Reader(english()), [commands, chat]), self.tools, confirmations)
+        mind = Asking(InOrder("family", reader_of(english()), [commands, chat]), self.tools, confirmations)
         self.house: House = house_of(config, {"family": Mind(mind, memory)}, confirmations)
         self.memory = memory
 

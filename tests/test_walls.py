@@ -31,8 +31,7 @@ from atlas.llm.backend_scripted import ScriptedBackend, ScriptedSettings
 from atlas.router import choose, open_addressing
 from atlas.store.memory import Memory, open_memory
 from atlas.store.recall import TimeSpan
-from atlas.understanding.understanding import Reader
-from tests.houses import assents_of, english, house_of
+from tests.houses import assents_of, english, house_of, reader_of
 
 WORD = re.compile(r"(?:said|tail|fact|plan)q[a-z]{6}")
 MINUTE = 60.0
@@ -300,7 +299,7 @@ async def opened(config: Config, data: Path) -> AsyncIterator[World]:
             for name, agent in AGENTS.items()
         }
         confirmations = assents_of(tools["family"], now=lambda: world.now)
-        reader = Reader(grammar)
+        reader = reader_of(grammar)
         minds = {
             name: Mind(
                 open_agent(
@@ -308,7 +307,7 @@ async def opened(config: Config, data: Path) -> AsyncIterator[World]:
                     LlmConfig(tools=True),
                     models[name],
                     tools[name],
-                    Reader(grammar),
+                    reader_of(grammar),
                     confirmations,
                     None,
                     memories[name],

@@ -23,8 +23,8 @@ from atlas.llm.backend_scripted import Line, ScriptedBackend, ScriptedSettings
 from atlas.mcp.tools import Tools
 from atlas.understanding.grammar import Grammar
 from atlas.understanding.names import Names
-from atlas.understanding.understanding import Reader, Understanding
-from tests.houses import assents_of, choosing, english
+from atlas.understanding.understanding import Understanding
+from tests.houses import assents_of, choosing, english, reader_of
 from tests.scripted_tools import ScriptedHousehold, ScriptedTools
 
 CLAIMS = Path(__file__).parent / "corpus" / "claims"  # sentences that claim a deed, and some that do not
@@ -112,7 +112,7 @@ class Alone:
 
 def commands_of(grammar: Grammar, tools: Tools, *, model_has_tools: bool = True) -> InOrder:
     """An agent that does nothing but commands."""
-    return InOrder("family", Reader(grammar), [Commands(grammar.tables, tools, model_has_tools=model_has_tools)])
+    return InOrder("family", reader_of(grammar), [Commands(grammar.tables, tools, model_has_tools=model_has_tools)])
 
 
 @pytest.fixture

@@ -25,7 +25,8 @@ from atlas.store.memory import Memory, open_memory
 from atlas.store.recall import TimeSpan, belonging_to
 from atlas.store.turns import TurnRecord
 from atlas.understanding.grammar import Grammar
-from atlas.understanding.understanding import Reader, Understanding
+from atlas.understanding.understanding import Understanding
+from tests.houses import reader_of
 from tests.scripted_tools import ScriptedTools
 
 from .conftest import ANNA, Room, ask, says
@@ -94,7 +95,7 @@ async def world(
     async with open_memory(data / "atlas.db") as memory:
         answerers = Recall("family", grammar, memory, UTC), Commands(grammar.tables, tools), Hums()
         with_memory = WithMemory("family", tools, memory, grammar)
-        yield World(Asking(InOrder("family", Reader(grammar), answerers), with_memory, confirmations), memory)
+        yield World(Asking(InOrder("family", reader_of(grammar), answerers), with_memory, confirmations), memory)
 
 
 # ── forgetting ─────────────────────────────────────────────────────────────────────────────────────
@@ -389,6 +390,6 @@ async def test_a_language_without_words_for_the_past_still_has_an_agent(
     """Where nobody wrote down how a language speaks of what was said, such as German, the model gets such wishes."""
     monkeypatch.delitem(grammar.tables, "remembering")  # type: ignore[arg-type]
     async with open_memory(data / "atlas.db") as memory:
-        agent = open_agent("family", LlmConfig(), says(["Hm."]), tools, Reader(grammar), confirmations, UTC, memory)
+        agent = open_agent("family", LlmConfig(), says(["Hm."]), tools, reader_of(grammar), confirmations, UTC, memory)
         answer, _ = await ask(agent, "what is the capital of France?")
     assert answer.text == "Hm."

@@ -12,7 +12,7 @@ from atlas.agents.agent_memory import Recall
 from atlas.agents.minds import InOrder
 from atlas.store.memory import open_memory
 from atlas.understanding.grammar import open_grammar
-from atlas.understanding.understanding import Reader
+from tests.houses import reader_of
 
 from .test_agent_memory import DAY, HOUR, MINUTE, NOW, Hums, World
 
@@ -22,7 +22,7 @@ async def haus(data: Path) -> AsyncIterator[World]:
     grammar = open_grammar("de")
     async with open_memory(data / "atlas.db") as memory:
         recall = Recall("family", grammar, memory, ZoneInfo("Europe/Berlin"))
-        yield World(InOrder("family", Reader(grammar), [recall, Hums()]), memory)
+        yield World(InOrder("family", reader_of(grammar), [recall, Hums()]), memory)
 
 
 async def test_what_was_said_is_found_with_its_day_and_hour(haus: World) -> None:

@@ -17,7 +17,7 @@ from atlas.events import TextDelta, ToolFinished
 from atlas.llm.backend import Calls
 from atlas.llm.backend_scripted import ScriptedBackend
 from atlas.understanding.grammar import Grammar
-from atlas.understanding.understanding import Reader
+from tests.houses import reader_of
 from tests.scripted_tools import ScriptedHousehold, ScriptedTools
 
 from .conftest import Room, ask, says, turn, wants
@@ -36,7 +36,7 @@ def open_with(grammar: Grammar, tools: ScriptedTools, confirmations: HouseConfir
     house.tasks["buy milk"] = "todo"
 
     def opened(model: ScriptedBackend) -> Agent:
-        return open_agent("family", LlmConfig(tools=True), model, tools, Reader(grammar), confirmations)
+        return open_agent("family", LlmConfig(tools=True), model, tools, reader_of(grammar), confirmations)
 
     return opened
 
@@ -221,7 +221,9 @@ NOTHING_OPEN = "There is nothing open that waits for a yes or a no."
 @pytest.fixture
 def small(grammar: Grammar, tools: ScriptedTools, confirmations: HouseConfirmations) -> Agent:
     """An agent whose model would imitate anything."""
-    return open_agent("family", LlmConfig(tools=False), says(["Yes yes yes."]), tools, Reader(grammar), confirmations)
+    return open_agent(
+        "family", LlmConfig(tools=False), says(["Yes yes yes."]), tools, reader_of(grammar), confirmations
+    )
 
 
 @pytest.mark.parametrize(
@@ -268,7 +270,7 @@ async def test_a_yes_that_answers_a_question_is_heard_as_that_by_a_small_model_t
 
 async def test_in_german_too(tools: ScriptedTools, grammar: Grammar, confirmations: HouseConfirmations) -> None:
     confirmations.wording = open_wording("de")
-    agent = open_agent("family", LlmConfig(tools=False), says(["Ja ja."]), tools, Reader(grammar), confirmations)
+    agent = open_agent("family", LlmConfig(tools=False), says(["Ja ja."]), tools, reader_of(grammar), confirmations)
     assert (await ask(agent, "Ja."))[0].text == "Es ist nichts offen, worauf ein Ja oder Nein fehlt."
     assert (await ask(agent, "Alles klar, danke"))[0].text == "Gut."
 

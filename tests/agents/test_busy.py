@@ -23,8 +23,7 @@ from atlas.llm.backend_scripted import ScriptedBackend, ScriptedSettings
 from atlas.store.memory import open_memory
 from atlas.understanding.grammar import Grammar
 from atlas.understanding.names import Names
-from atlas.understanding.understanding import Reader
-from tests.houses import choosing, house_of
+from tests.houses import choosing, house_of, reader_of
 from tests.scripted_tools import ScriptedHousehold
 
 from .conftest import says
@@ -59,7 +58,7 @@ async def test_family_turns_and_commands_do_not_wait_for_a_work_model_that_hangs
             chat = Chat(
                 open_persona(name), backends[name], tools, choosing(), speech, trusted=True, context_tokens=4096
             )
-            mind = InOrder(name, Reader(grammar), [Commands(grammar.tables, tools), chat])
+            mind = InOrder(name, reader_of(grammar), [Commands(grammar.tables, tools), chat])
             minds[name] = Mind(mind, await stack.enter_async_context(open_memory(data / agent.memory)))
         house = house_of(config, minds)
 

@@ -20,7 +20,7 @@ from atlas.events import Event, TextDelta, ToolFinished
 from atlas.llm.backend import Calls, Finished
 from atlas.llm.backend_scripted import ScriptedBackend, Vanish
 from atlas.understanding.grammar import Grammar
-from atlas.understanding.understanding import Reader
+from tests.houses import reader_of
 from tests.scripted_tools import ScriptedHousehold, ScriptedResult, ScriptedTools
 
 from .conftest import ANNA, Alone, Room, ask, says, turn, wants
@@ -326,7 +326,7 @@ async def test_a_command_does_not_wake_the_model(
     grammar: Grammar, tools: ScriptedTools, confirmations: HouseConfirmations
 ) -> None:
     model = says(["Paris."])
-    agent = open_agent("family", LlmConfig(), model, tools, Reader(grammar), confirmations)
+    agent = open_agent("family", LlmConfig(), model, tools, reader_of(grammar), confirmations)
     command, _ = await ask(agent, "set a timer for ten minutes")
     talk, _ = await ask(agent, "What is the capital of France?")
     assert (command.path, talk.path, len(model.prompts)) == ("command", "model", 1)

@@ -15,8 +15,7 @@ from atlas.understanding.act_model import ENCODER
 from atlas.understanding.claims import ClaimJudge, open_claims
 from atlas.understanding.concern import LIKELY
 from atlas.understanding.encoder import SentenceEncoder
-from atlas.understanding.understanding import Reader
-from tests.houses import english
+from tests.houses import english, reader_of
 from tests.scripted_tools import ScriptedTools
 
 from .conftest import CLAIMS, ask, labelled, says
@@ -70,5 +69,5 @@ async def test_no_claim_in_passing_is_spoken(
     claim: str, llm: LlmConfig, tools: ScriptedTools, confirmations: HouseConfirmations
 ) -> None:
     model = says(["Air scatters blue light. ", claim])
-    agent = open_agent("family", llm, model, tools, Reader(english()), confirmations, claims=judge().chance)
+    agent = open_agent("family", llm, model, tools, reader_of(english()), confirmations, claims=judge().chance)
     assert (await ask(agent, "why is the sky blue"))[0].text.strip() == "Air scatters blue light."

@@ -18,7 +18,7 @@ from atlas.events import Event
 from atlas.understanding.emergencies import Emergency, open_emergencies
 from atlas.understanding.templates import SENTENCES
 from atlas.understanding.understanding import Reader, Understanding
-from tests.houses import english
+from tests.houses import english, reader_of
 from tests.scripted_tools import ScriptedTools
 
 from .conftest import ask, says, turn
@@ -115,7 +115,7 @@ async def test_it_answers_before_any_model_and_without_one(
 
 @pytest.fixture
 def reader() -> Reader:
-    return Reader(english())
+    return reader_of(english())
 
 
 async def is_answered(reader: Reader, question_turn: Turn) -> bool:

@@ -11,8 +11,7 @@ from atlas.agents.agent_ending import Ending
 from atlas.agents.persona import open_persona
 from atlas.conversation import Message
 from atlas.store.conversations import SILENCE_SECONDS, of_now
-from atlas.understanding.understanding import Reader
-from tests.houses import english
+from tests.houses import english, reader_of
 
 from .conftest import Room, turn
 
@@ -26,7 +25,7 @@ async def test_start_over_ends_what_was_said_before(text: str) -> None:
     question_turn = turn(text, at=100.0)
     room = Room()
     answer = await Ending(english().tables).answer(
-        Reader(english()).understand(question_turn), question_turn, room.emit
+        reader_of(english()).understand(question_turn), question_turn, room.emit
     )
     assert answer
     assert answer.text == room.said == "All right, we start afresh."
@@ -40,12 +39,12 @@ async def test_start_over_ends_what_was_said_before(text: str) -> None:
 @pytest.mark.parametrize("text", ["start over there", "start the vacuum again", "a new conversation partner", "start"])
 async def test_other_words_end_nothing(text: str) -> None:
     question_turn = turn(text)
-    assert not await Ending(english().tables).prepare(Reader(english()).understand(question_turn), question_turn)
+    assert not await Ending(english().tables).prepare(reader_of(english()).understand(question_turn), question_turn)
 
 
 async def test_who_keeps_the_conversation_ends_it() -> None:
     question_turn = turn("start over", remembered=False)
-    assert not await Ending(english().tables).prepare(Reader(english()).understand(question_turn), question_turn)
+    assert not await Ending(english().tables).prepare(reader_of(english()).understand(question_turn), question_turn)
 
 
 def test_ten_minutes_of_silence_end_it() -> None:

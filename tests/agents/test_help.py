@@ -14,8 +14,7 @@ from atlas.agents.minds import InOrder
 from atlas.config import AgentConfig, Config, EgressConfig, HouseConfig, LlmConfig
 from atlas.conversation import Message
 from atlas.understanding.grammar import Grammar, open_grammar
-from atlas.understanding.understanding import Reader
-from tests.houses import reader
+from tests.houses import reader, reader_of
 from tests.scripted_tools import ScriptedTools
 from tests.understanding.talking import GERMAN_NAMES, NAMES
 
@@ -23,7 +22,7 @@ from .conftest import ask, turn
 
 
 def help_of(grammar: Grammar, tools: ScriptedTools) -> InOrder:
-    return InOrder("family", Reader(grammar), [Help(grammar.tables, tools)])
+    return InOrder("family", reader_of(grammar), [Help(grammar.tables, tools)])
 
 
 @pytest.mark.parametrize(
@@ -189,7 +188,7 @@ async def test_questions_about_the_world_and_commands_are_not_about_atlas(
 
 def test_words_that_answer_a_question_of_atlas_are_not_about_it(grammar: Grammar) -> None:
     history = (Message("user", "leave a message for Anna"), Message("assistant", "What is the message?"))
-    assert not Reader(grammar).understand(turn("I'm hungry", history=history)).about
+    assert not reader_of(grammar).understand(turn("I'm hungry", history=history)).about
 
 
 async def test_what_is_set_up_is_named(tools: ScriptedTools) -> None:

@@ -17,6 +17,7 @@ from atlas.understanding.custom import CustomSentences
 from atlas.understanding.grammar import Grammar
 from atlas.understanding.names import Names
 from atlas.understanding.understanding import Reader
+from tests.houses import reader_of
 from tests.scripted_tools import ScriptedHousehold, ScriptedTools
 
 from .conftest import ask
@@ -162,7 +163,7 @@ async def test_a_sentence_taught_by_pressing_is_done_at_once_beside_those_of_the
     world: World, house: ScriptedHousehold, grammar: Grammar
 ) -> None:
     await world.writes(TEA)
-    reader = Reader(grammar)
+    reader = reader_of(grammar)
     teaching = Teaching(
         world.file.with_name(TAUGHT_FILE), lambda text: reader.read(text, Names()), world.sentences.look, "en"
     )
@@ -178,7 +179,7 @@ async def test_a_sentence_taught_by_pressing_is_done_at_once_beside_those_of_the
 
 
 async def test_what_is_no_command_and_what_says_not_to_cannot_be_taught(world: World, grammar: Grammar) -> None:
-    reader = Reader(grammar)
+    reader = reader_of(grammar)
     teaching = Teaching(
         world.file.with_name(TAUGHT_FILE), lambda text: reader.read(text, Names()), world.sentences.look, "en"
     )

@@ -17,8 +17,7 @@ from atlas.errors import LlmGone
 from atlas.events import Emit
 from atlas.llm import backend_openai
 from atlas.llm.backend_openai import BackendSettings, OpenAiBackend
-from atlas.understanding.understanding import Reader
-from tests.houses import english
+from tests.houses import english, reader_of
 from tests.scripted_tools import ScriptedResult, ScriptedTools
 
 from .conftest import Room, turn
@@ -65,7 +64,7 @@ async def test_a_real_small_model_uses_a_tool_and_only_the_tool_speaks(
 
     tools = ScriptedTools([(start, started)])
     llm = LlmConfig(model=MODEL, tools=True, answers=False)
-    agent = open_agent("family", llm, backend, tools, Reader(english()), confirmations)
+    agent = open_agent("family", llm, backend, tools, reader_of(english()), confirmations)
     texts = [await answered(agent.respond, text) for text in ASKED]
     print(texts, [dict(call.arguments) for call in tools.calls])
     assert not any(set("{}[]`<>") & set(text) for text in texts), texts

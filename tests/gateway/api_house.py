@@ -30,11 +30,11 @@ from atlas.speech.vad_scripted import ScriptedVad
 from atlas.store.devices import DeviceStore, open_devices
 from atlas.store.memory import open_memory
 from atlas.understanding.names import Names
-from atlas.understanding.understanding import Reader, Understanding
+from atlas.understanding.understanding import Understanding
 from atlas_bench._household import GateTools
 from tests.conftest import ROOT
 from tests.gateway.small_house import Chat
-from tests.houses import english, house_of, wording
+from tests.houses import english, house_of, reader_of, wording
 from tools_server.boot.opening import ServerSettings, opened_gate
 from tools_server.gate.confirmations import NO_REPLY, ConfirmationReply
 from tools_server.sdk.toolkit import find
@@ -99,7 +99,7 @@ async def well() -> dict[str, Any]:
 
 
 def _understood(text: str) -> Understanding:
-    return Reader(english()).read(text, Names())
+    return reader_of(english()).read(text, Names())
 
 
 async def _nothing() -> None:

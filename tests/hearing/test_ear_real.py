@@ -16,7 +16,7 @@ from atlas.understanding.custom import CustomReader
 from atlas.understanding.custom_file import read_custom
 from atlas.understanding.understanding import Reader
 from tests.contracts.test_stt import noises
-from tests.houses import english
+from tests.houses import english, reader_of
 
 from .conftest import HOUSE, in_hiss
 
@@ -78,7 +78,7 @@ async def test_a_houses_own_sentences_are_heard_like_those_of_every_house(config
 
 async def test_a_better_recogniser_hears_what_the_first_is_not_sure_of(config, sounds, spoken):
     grammar = english()
-    reader, senses = Reader(grammar), Senses("en")
+    reader, senses = reader_of(grammar), Senses("en")
     book = HouseBook("en", grammar.tables, sounds).of(HOUSE)
     sentences = ("Turn on the kitchen light.", "Lock the back door.", "Open the bedroom curtains.")
     noisy = [(one, in_hiss(spoken(one), 2.0, seed)) for one in sentences for seed in range(3)]
@@ -107,7 +107,7 @@ async def test_a_better_recogniser_hears_what_the_first_is_not_sure_of(config, s
     ],
 )
 async def test_what_answers_a_question_of_the_house_is_heard_as_its_answer(ear, spoken, request_text, answer, command):
-    reader = Reader(english())
+    reader = reader_of(english())
     question = reader.read(request_text).half.question
     asked = Turn("", "", HOUSE_ACTOR, 0.0, history=(Message("user", request_text), Message("assistant", question)))
 

@@ -11,7 +11,7 @@ from atlas.hearing.house_ear import MOST_TIMERS, Senses
 from atlas.understanding.intents import PublicReader
 from atlas.understanding.public import open_public
 from atlas.understanding.understanding import Reader
-from tests.houses import english
+from tests.houses import english, reader_of
 
 from .conftest import HOUSE
 
@@ -45,7 +45,7 @@ def test_words_are_known_for_what_they_are(sense, text, is_to_the_house):
 
 def test_the_name_of_a_timer_that_was_set_here_is_believed_when_it_is_read_again():
     grammar = english()
-    reader, senses = Reader(grammar), Senses("en")
+    reader, senses = reader_of(grammar), Senses("en")
 
     def sense(text: str) -> Sense:
         return senses.of(text, reader.read(text), NAMES)

@@ -12,8 +12,8 @@ from atlas.agents.minds import InOrder
 from atlas.conversation import Actor, Message, Tool, Turn
 from atlas.understanding.grammar import Grammar
 from atlas.understanding.names import NamedDevice, NamedPlace, Names
-from atlas.understanding.understanding import Reader
 from tests.agents.conftest import Room
+from tests.houses import reader_of
 from tests.scripted_tools import ScriptedResult, ScriptedTools
 
 CAN = {
@@ -86,7 +86,7 @@ class Talk:
             [(Tool(name, name, {"type": "object"}, read_only=name in READS), self._act(name)) for name in READS + TOOLS]
         )
         self.agent = InOrder(
-            "family", Reader(self.grammar), [Commands(self.grammar.tables, self.tools)], names=lambda: self.names
+            "family", reader_of(self.grammar), [Commands(self.grammar.tables, self.tools)], names=lambda: self.names
         )
 
     async def say(self, text: str, after: float = 5.0) -> str:

@@ -8,12 +8,12 @@ import pytest
 
 from atlas.understanding.grammar import open_grammar
 from atlas.understanding.understanding import Reader
-from tests.houses import english
+from tests.houses import english, reader_of
 
 
 @cache
 def reader(language: str) -> Reader:
-    return Reader(english() if language == "en" else open_grammar(language))
+    return reader_of(english() if language == "en" else open_grammar(language))
 
 
 ABOUT = {

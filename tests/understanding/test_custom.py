@@ -16,6 +16,7 @@ from atlas.understanding.names import NamedDevice, NamedPlace, Names
 from atlas.understanding.public import open_public
 from atlas.understanding.slots import Command
 from atlas.understanding.understanding import Reader, Understanding
+from tests.houses import reader_of
 
 SENTENCES = """\
 language: en
@@ -131,7 +132,7 @@ def test_an_intent_with_nothing_but_a_response_is_words(reader: Reader) -> None:
 def test_they_go_before_what_the_house_would_understand_otherwise(grammar: Grammar) -> None:
     text = "intents: {Clock: {data: [{sentences: [what time is it]}]}}\nresponses: {intents: {Clock: {default: Late.}}}"
     custom = CustomReader(sentences(text), None)
-    assert Reader(grammar).read("what time is it").commands[0].tool == "clock.time"
+    assert reader_of(grammar).read("what time is it").commands[0].tool == "clock.time"
     assert not Reader(grammar, custom=lambda: custom).read("what time is it").commands
 
 

@@ -10,7 +10,7 @@ from atlas.understanding.intents import PublicReader
 from atlas.understanding.names import NamedDevice, NamedPlace, Names
 from atlas.understanding.public import open_public
 from atlas.understanding.understanding import Reader
-from tests.houses import english
+from tests.houses import english, reader_of
 
 HOUSE = Names(
     devices=(
@@ -136,7 +136,7 @@ def test_a_whole_sentence_is_not_taken_for_half_of_one(reader: Reader, text: str
 
 
 def test_german_sentences_end_with_their_particles_and_go_on_behind_their_articles() -> None:
-    reader = Reader(open_grammar("de"))
+    reader = reader_of(open_grammar("de"))
     for text in ("Stell einen Timer auf zehn Minuten und", "Mach das Licht in der", "Setz Milch und", "Erinner mich"):
         assert reader.goes_on(text), text
     for text in ("Mach das Licht an.", "Mach die Tür zu.", "Wie spät ist es?", "Ist Anna da?", "Stopp."):

@@ -11,7 +11,7 @@ from atlas.understanding.everything_off import EverythingOff
 from atlas.understanding.frame_words import Lexicon
 from atlas.understanding.grammar import Grammar, open_grammar
 from atlas.understanding.names import NamedDevice, NamedPlace, Names
-from atlas.understanding.understanding import Reader
+from tests.houses import reader_of
 
 CAN = frozenset({"on"})
 HOUSE = Names(
@@ -122,6 +122,6 @@ def test_a_fridge_on_a_plug_stays_on_however_everything_off_is_said(text: str) -
         ),
         (NamedPlace("Küche"),),
     )
-    meant = Reader(open_grammar("de")).understand(Turn("", text, Actor("", "test", "owner", ""), 0.0), house)
+    meant = reader_of(open_grammar("de")).understand(Turn("", text, Actor("", "test", "owner", ""), 0.0), house)
     kinds = ("light", "media")
     assert [one.arguments for one in meant.commands] == [{"on": False, "kind": kind, "room": "Küche"} for kind in kinds]

@@ -9,8 +9,8 @@ import pytest
 from atlas.agents.agent_commands import ONE_AT_A_TIME
 from atlas.conversation import Message, Tool, ToolCall
 from atlas.understanding.grammar import Grammar
-from atlas.understanding.understanding import Reader
 from tests.agents.conftest import Room, ask, commands_of, turn
+from tests.houses import reader_of
 from tests.scripted_tools import Preview, ScriptedRefusal, ScriptedResult, ScriptedTools
 
 TOPICS = {
@@ -555,7 +555,7 @@ def test_a_history_that_is_not_ours_is_only_words(grammar: Grammar) -> None:
         Message("tool", "no json", call_id="1"),
         Message("assistant", "done"),
     )
-    assert Reader(grammar).understand(turn("no, ten minutes", history=strange)).empty
+    assert reader_of(grammar).understand(turn("no, ten minutes", history=strange)).empty
 
 
 async def test_a_correction_to_what_is_so_already_says_that_it_is(talk: Talk) -> None:
@@ -651,5 +651,5 @@ async def test_right_after_an_undo_put_it_back_does_it_again_and_else_takes_it_b
 def test_a_sentence_that_puts_itself_right_means_what_it_says_last(
     grammar: Grammar, text: str, tool: str, arguments: dict[str, object]
 ) -> None:
-    made = Reader(grammar).read(text).commands
+    made = reader_of(grammar).read(text).commands
     assert [(one.tool, dict(one.arguments)) for one in made] == [(tool, arguments)]

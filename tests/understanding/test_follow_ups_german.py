@@ -7,7 +7,7 @@ import pytest
 from atlas.conversation import HOUSE, Message, ToolCall, Turn
 from atlas.understanding.concern import SmallTalk
 from atlas.understanding.grammar import Grammar, open_grammar
-from atlas.understanding.understanding import Reader
+from tests.houses import reader_of
 
 from .test_follow_ups import Talk
 
@@ -176,7 +176,7 @@ def test_how_long_is_asked_of_the_deed_that_is_to_be_done_later(german: Grammar,
         Message("assistant", "", calls=(ToolCall("call", "later.do", coffee),)),
         Message("tool", '{"ok": true, "changed": true, "data": {}}', call_id="call"),
     )
-    meant = Reader(german).understand(Turn("turn", text, HOUSE, 0.0, history=history))
+    meant = reader_of(german).understand(Turn("turn", text, HOUSE, 0.0, history=history))
     assert [command.tool for command in meant.commands] == ["later.list"]
 
 

@@ -8,7 +8,7 @@ from atlas.understanding.grammar import Grammar
 from atlas.understanding.list_names import with_near_name
 from atlas.understanding.names import Names
 from atlas.understanding.slots import Command
-from atlas.understanding.understanding import Reader
+from tests.houses import reader_of
 from tests.understanding.talking import NAMES, Talk
 
 HOUSE = Names(lists=("shopping", "camping"))
@@ -33,7 +33,7 @@ def test_another_name_is_no_list_that_there_is(name: str) -> None:
 
 
 def test_a_list_of_a_new_name_is_asked_about(grammar: Grammar) -> None:
-    meant = Reader(grammar).read("add a torch to the holiday list", NAMES)
+    meant = reader_of(grammar).read("add a torch to the holiday list", NAMES)
     assert meant.commands == () and meant.choices
     assert meant.choices.question == "Make a new list called holiday?"
 

@@ -10,7 +10,8 @@ import pytest
 from atlas.conversation import HOUSE, Message, Turn
 from atlas.understanding.grammar import Grammar, open_grammar
 from atlas.understanding.names import NamedPlace, Names
-from atlas.understanding.understanding import Reader, Understanding
+from atlas.understanding.understanding import Understanding
+from tests.houses import reader_of
 
 HERE = Names(people=("Anna", "Tom"), rooms=(NamedPlace("attic"), NamedPlace("kids room")), called=(("Mum", "Anna"),))
 
@@ -85,7 +86,7 @@ def test_nobody_is_left_a_message_in_german_whom_nobody_knows() -> None:
 
 def answered(grammar: Grammar, half: str, *answers: str) -> Understanding:
     """Return what the last of some answers means, the house having asked after `half` for what it lacks."""
-    reader, history, meant = Reader(grammar), (), Understanding("")
+    reader, history, meant = reader_of(grammar), (), Understanding("")
     for text in (half, *answers):
         meant = reader.understand(replace(Turn("", text, HOUSE, 0.0), history=history), HERE)
         says = meant.half.question if meant.half else meant.reply

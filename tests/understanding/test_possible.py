@@ -8,14 +8,15 @@ from atlas.agents.agent_commands import Commands
 from atlas.agents.minds import InOrder
 from atlas.conversation import Actor, Message, Turn
 from atlas.understanding.grammar import Grammar
-from atlas.understanding.understanding import Reader, Understanding
+from atlas.understanding.understanding import Understanding
 from tests.agents.conftest import ask
+from tests.houses import reader_of
 from tests.scripted_tools import ScriptedHousehold, ScriptedTools
 
 
 def heard(grammar: Grammar, text: str, *possible: str, doubtful: bool = False) -> Understanding:
     turn = Turn("", text, Actor("Anna", "phone", "adult", "kitchen"), 0.0, possible=possible, doubtful=doubtful)
-    return Reader(grammar).understand(turn)
+    return reader_of(grammar).understand(turn)
 
 
 @pytest.mark.parametrize(
@@ -67,7 +68,7 @@ def test_what_only_looks_and_lies_near_words_that_were_hardly_heard_is_asked_abo
 
 def hardly(grammar: Grammar, text: str) -> Understanding:
     turn = Turn("", text, Actor("Anna", "phone", "adult", "kitchen"), 0.0, doubtful=True)
-    return Reader(grammar).understand(turn)
+    return reader_of(grammar).understand(turn)
 
 
 def test_a_deed_that_was_hardly_heard_is_asked_about(grammar: Grammar) -> None:
@@ -83,7 +84,7 @@ def test_a_deed_that_was_hardly_heard_is_asked_about(grammar: Grammar) -> None:
     ["What time is it?", "What's my next appointment?", "Which lists do I have?", "When is the next public holiday?"],
 )
 def test_a_look_that_was_hardly_heard_is_not_taken(grammar: Grammar, text: str) -> None:
-    assert Reader(grammar).read(text).commands
+    assert reader_of(grammar).read(text).commands
     assert hardly(grammar, text).empty
 
 
@@ -92,7 +93,7 @@ async def test_the_answer_decides(
     grammar: Grammar, house: ScriptedHousehold, tools: ScriptedTools, answer: str, timers: dict[str, int]
 ) -> None:
     house.timers["tea"] = 240
-    agent = InOrder("family", Reader(grammar), [Commands(grammar.tables, tools)])
+    agent = InOrder("family", reader_of(grammar), [Commands(grammar.tables, tools)])
     agent_answer, _ = await ask(agent, "Can't solve the table.", possible=("Cancel all timers.",))
     assert agent_answer.text == "Cancel all timers?"
     assert house.timers == {"tea": 240}, "nothing was done yet"

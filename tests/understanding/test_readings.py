@@ -7,7 +7,8 @@ import pytest
 from atlas.conversation import Utterance
 from atlas.understanding.grammar import Grammar
 from atlas.understanding.readings import pick
-from atlas.understanding.understanding import Reader, Understanding
+from atlas.understanding.understanding import Understanding
+from tests.houses import reader_of
 
 
 @pytest.mark.parametrize(
@@ -30,7 +31,9 @@ def test_the_first_reading_that_is_a_command_goes_first_unless_one_says_not_to(
     grammar: Grammar, readings: tuple[str, ...], first: str
 ) -> None:
     picked = pick(
-        Reader(grammar).read, lambda text: text.removeprefix("Ask work to "), Utterance(readings[0], 1.5, readings[1:])
+        reader_of(grammar).read,
+        lambda text: text.removeprefix("Ask work to "),
+        Utterance(readings[0], 1.5, readings[1:]),
     )
     assert picked.text == first
     assert sorted((picked.text, *picked.alternatives)) == sorted(readings), "none is lost"
@@ -38,7 +41,7 @@ def test_the_first_reading_that_is_a_command_goes_first_unless_one_says_not_to(
 
 
 def test_behind_a_first_reading_that_is_a_command_no_other_is_read(grammar: Grammar) -> None:
-    reader, read = Reader(grammar), list[str]()
+    reader, read = reader_of(grammar), list[str]()
 
     def reading(text: str) -> Understanding:
         read.append(text)

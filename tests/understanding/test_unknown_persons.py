@@ -6,51 +6,53 @@ import pytest
 
 from atlas.understanding.grammar import Grammar, open_grammar
 from atlas.understanding.names import NamedDevice, NamedPlace, Names
-from atlas.understanding.understanding import Reader
+from tests.houses import reader_of
 
 HOUSE = Names((NamedDevice("Priya", "person"),), (NamedPlace("Kitchen"),), people=("Anna",))
 
 
 def test_a_message_for_a_stranger_is_for_nobody(grammar: Grammar) -> None:
-    meant = Reader(grammar).read("leave a message for Leo that his PE kit is on the stairs", HOUSE)
+    meant = reader_of(grammar).read("leave a message for Leo that his PE kit is on the stairs", HOUSE)
     assert meant.commands == () and meant.reply == "I know nobody called Leo."
 
 
 @pytest.mark.parametrize("who", ["Anna", "Priya", "mum", "the kids", "everyone"])
 def test_whom_the_house_knows_is_no_stranger(grammar: Grammar, who: str) -> None:
-    assert "nobody" not in Reader(grammar).read(f"leave a message for {who} that dinner is at seven", HOUSE).reply
+    assert "nobody" not in reader_of(grammar).read(f"leave a message for {who} that dinner is at seven", HOUSE).reply
 
 
 def test_it_is_said_in_german_too() -> None:
-    meant = Reader(open_grammar("de")).read("Hinterlass eine Nachricht für Leo, dass der Turnbeutel hier liegt", HOUSE)
+    meant = reader_of(open_grammar("de")).read(
+        "Hinterlass eine Nachricht für Leo, dass der Turnbeutel hier liegt", HOUSE
+    )
     assert meant.reply == "Ich kenne niemanden, der Leo heißt."
 
 
 @pytest.mark.parametrize("text", ["Vergiss das mit dem Ersatzschlüssel", "vergiss die Sache mit dem Ersatzschlüssel"])
 def test_what_is_to_be_forgotten_is_a_fact(text: str) -> None:
-    [command] = Reader(open_grammar("de")).read(text, HOUSE).commands
+    [command] = reader_of(open_grammar("de")).read(text, HOUSE).commands
     assert (command.tool, command.arguments) == ("facts.forget", {"text": "Ersatzschlüssel"})
 
 
 @pytest.mark.parametrize("text", ["was ist am Donnerstag", "was liegt morgen an"])
 def test_what_a_day_holds_is_in_the_calendar(text: str) -> None:
-    assert [one.tool for one in Reader(open_grammar("de")).read(text, HOUSE).commands] == ["calendar.list"]
+    assert [one.tool for one in reader_of(open_grammar("de")).read(text, HOUSE).commands] == ["calendar.list"]
 
 
 def test_tomorrow_and_every_weekday_after_that_are_two_alarms(grammar: Grammar) -> None:
     text = "wake me up at quarter past six tomorrow, and every weekday after that"
-    rings = [one.arguments["when"] for one in Reader(grammar).read(text, HOUSE).commands]
+    rings = [one.arguments["when"] for one in reader_of(grammar).read(text, HOUSE).commands]
     assert rings == ["at quarter past six tomorrow", "every weekday at quarter past six"]
 
 
 @pytest.mark.parametrize("text", ["do I have any messages", "read me my messages", "any messages?"])
 def test_messages_are_those_that_were_left(grammar: Grammar, text: str) -> None:
-    assert [one.tool for one in Reader(grammar).read(text, HOUSE).commands] == ["messages.list"]
+    assert [one.tool for one in reader_of(grammar).read(text, HOUSE).commands] == ["messages.list"]
 
 
 @pytest.mark.parametrize("text", ["do I have any new emails", "read my emails", "any unread messages"])
 def test_mail_is_mail(grammar: Grammar, text: str) -> None:
-    assert [one.tool.partition(".")[0] for one in Reader(grammar).read(text, HOUSE).commands] == ["email"]
+    assert [one.tool.partition(".")[0] for one in reader_of(grammar).read(text, HOUSE).commands] == ["email"]
 
 
 @pytest.mark.parametrize(
@@ -62,4 +64,4 @@ def test_mail_is_mail(grammar: Grammar, text: str) -> None:
     ],
 )
 def test_things_are_written_down_as_one_buys_them(grammar: Grammar, text: str, items: list[str]) -> None:
-    assert [one.arguments["items"] for one in Reader(grammar).read(text, HOUSE).commands] == [items]
+    assert [one.arguments["items"] for one in reader_of(grammar).read(text, HOUSE).commands] == [items]

@@ -11,8 +11,8 @@ import pytest
 from atlas.agents import prompt
 from atlas.conversation import Message, Tool, ToolCall, ToolResult
 from atlas.understanding.grammar import Grammar
-from atlas.understanding.understanding import Reader
 from tests.agents.conftest import Room, commands_of, turn
+from tests.houses import reader_of
 from tests.scripted_tools import ScriptedResult, ScriptedTools
 
 REMINDERS = [
@@ -175,7 +175,7 @@ async def test_another_verb_than_that_of_the_command_is_another_command(grammar:
 
 async def test_a_command_with_a_verb_of_its_own_is_done_and_is_no_answer(grammar: Grammar) -> None:
     asked_of = asked(("reminders.snooze", {"minutes": 10}), {"reminders": REMINDERS[1:]})
-    reader = Reader(grammar)
+    reader = reader_of(grammar)
     assert reader.understand(turn("cancel the reminder about mum", history=asked_of)).commands == grammar.commands(
         "cancel the reminder about mum"
     )
@@ -187,7 +187,7 @@ async def test_a_command_with_a_verb_of_its_own_is_done_and_is_no_answer(grammar
 
 async def test_a_command_that_may_have_been_misheard_is_no_answer_either(grammar: Grammar) -> None:
     heard = turn("cancel the pizza timer", history=OF_TIMERS, alternatives=("the pizza timer",))
-    assert Reader(grammar).understand(heard).commands == grammar.commands("cancel the pizza timer")
+    assert reader_of(grammar).understand(heard).commands == grammar.commands("cancel the pizza timer")
 
 
 async def test_what_could_start_a_new_one_still_names_an_old_one(grammar: Grammar) -> None:
