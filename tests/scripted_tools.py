@@ -8,11 +8,13 @@ import json
 import time
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
+from functools import cache
 from typing import Any
 
 import anyio
 import jsonschema
 import jwt
+from jsonschema.exceptions import best_match
 
 from atlas.conversation import (
     Actor,
@@ -59,6 +61,13 @@ ASK_SECONDS = 60.0
 Action = Callable[[Mapping[str, Any], Actor], ScriptedResult | Awaitable[ScriptedResult]]
 
 
+@cache
+def _shape(schema: str) -> jsonschema.Draft202012Validator:
+    """Return what arguments must fit. The schema itself is looked at once: that takes as long as ten calls."""
+    jsonschema.Draft202012Validator.check_schema(json.loads(schema))
+    return jsonschema.Draft202012Validator(json.loads(schema))
+
+
 class ScriptedTools:
     """A tool connection over Python functions. `calls` holds every call that was made, in order.
 
@@ -103,7 +112,8 @@ class ScriptedTools:
         tool, action = self._actions[call.name]
         try:
             arguments = clean(call.arguments)
-            jsonschema.validate(arguments, tool.parameters)
+            if error := best_match(_shape(json.dumps(tool.parameters)).iter_errors(arguments)):
+                raise error
             if call.name in self._previews and (unmet := self._unmet(call, arguments, actor, assent)):
                 return unmet
             done = action(arguments, actor)
