@@ -10,6 +10,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.sources import nodes, parsed
+
 ROOT = Path(__file__).parent.parent
 
 FLOORS = {
@@ -116,18 +118,13 @@ def _modules(folder: str) -> Iterator[tuple[str, Path]]:
 
 
 @cache
-def parsed(path: Path) -> ast.Module:
-    return ast.parse(path.read_text(encoding="utf-8"))
-
-
-@cache
 def imports(path: Path) -> tuple[str, ...]:
     return tuple(_imports(path))
 
 
 def imported_modules(path: Path, names: Collection[str]) -> Iterator[str]:
     """Yield what a file imports of these modules, and not what only holds it."""
-    for node in ast.walk(parsed(path)):
+    for node in nodes(path):
         if isinstance(node, ast.Import):
             yield from (alias.name for alias in node.names if alias.name in names)
         elif isinstance(node, ast.ImportFrom):
@@ -138,7 +135,7 @@ def imported_modules(path: Path, names: Collection[str]) -> Iterator[str]:
 
 
 def _imports(path: Path) -> Iterator[str]:
-    for node in ast.walk(parsed(path)):
+    for node in nodes(path):
         if isinstance(node, ast.Import):
             yield from (alias.name for alias in node.names)
         elif isinstance(node, ast.ImportFrom):

@@ -5,9 +5,10 @@ from __future__ import annotations
 import ast
 from collections import defaultdict
 from collections.abc import Iterator
-from functools import cache
 from importlib.metadata import packages_distributions
 from pathlib import Path
+
+from tests.sources import nodes, python_files
 
 ROOT = Path(__file__).parent.parent
 PACKAGES = ("atlas", "tools_server", "wall", "atlas_bench", "scripts")
@@ -17,15 +18,9 @@ BY_CONTRACT = {"Settings"}  # every tool file's own table of settings, which is 
 AS_STORED = {("Reminder", "said")}  # columns of tools.db, which must stay what they are called
 
 
-@cache
-def modules() -> tuple[tuple[Path, ast.Module], ...]:
-    paths = (path for package in PACKAGES for path in sorted((ROOT / package).rglob("*.py")))
-    return tuple((path, ast.parse(path.read_text(encoding="utf-8"))) for path in paths)
-
-
-def _named(tree: ast.Module) -> Iterator[tuple[str, str, int]]:
+def _named(path: Path) -> Iterator[tuple[str, str, int]]:
     """Yield parameters, fields, attributes and locals: whose it is, its name and its line."""
-    for node in ast.walk(tree):
+    for node in nodes(path):
         match node:
             case ast.arg(arg=name):
                 yield "", name, node.lineno
@@ -38,8 +33,8 @@ def _named(tree: ast.Module) -> Iterator[tuple[str, str, int]]:
 
 def test_no_name_is_a_bare_participle_or_pronoun() -> None:
     wrong = []
-    for path, tree in modules():
-        named = set(_named(tree))
+    for path in python_files(*PACKAGES):
+        named = set(_named(path))
         stored = {(name, line) for owner, name, line in named if (owner, name) in AS_STORED}
         wrong += [
             f"{path.relative_to(ROOT)}:{line} {name}"
@@ -51,8 +46,8 @@ def test_no_name_is_a_bare_participle_or_pronoun() -> None:
 
 def test_a_public_class_name_stands_for_one_class() -> None:
     places = defaultdict(list)
-    for path, tree in modules():
-        for node in ast.walk(tree):
+    for path in python_files(*PACKAGES):
+        for node in nodes(path):
             if isinstance(node, ast.ClassDef) and not node.name.startswith("_"):
                 places[node.name].append(str(path.relative_to(ROOT)))
     twice = {name: paths for name, paths in places.items() if len(paths) > 1 and name not in BY_CONTRACT}
@@ -68,7 +63,7 @@ RETIRED = {
 
 
 def test_no_module_has_a_name_that_was_given_up() -> None:
-    assert [str(path.relative_to(ROOT)) for path, _tree in modules() if path.stem in RETIRED | NO_NAMES] == []
+    assert [str(path.relative_to(ROOT)) for path in python_files(*PACKAGES) if path.stem in RETIRED | NO_NAMES] == []
 
 
 def test_no_library_has_a_package_of_our_name() -> None:

@@ -13,6 +13,7 @@ import pytest
 
 from atlas import errors, own_words
 from atlas.own_words import _OWN, own
+from tests.sources import nodes, python_files
 
 ROOT = Path(__file__).parent.parent
 CATALOGUE = ROOT / "models" / "catalogue.toml"
@@ -22,19 +23,18 @@ _ENGLISH_ONLY = ("atlas/cli", "atlas/llm_host", "atlas/egress.py")  # at a termi
 
 def sentences() -> Iterator[str]:
     """Yield what is written to be spoken: `spoken="…"`, `spoken_by_default = "…"`, and what is given to `own`."""
-    for path in sorted((ROOT / "atlas").rglob("*.py")):
+    for path in python_files("atlas"):
         name = str(path.relative_to(ROOT))
         if name.startswith(_ENGLISH_ONLY) and name != _IN_A_PAGE:
             continue
-        tree = ast.parse(path.read_text(encoding="utf-8"))
         constants = {
             target.id: node.value.value
-            for node in ast.walk(tree)
+            for node in nodes(path)
             if isinstance(node, ast.Assign) and isinstance(node.value, ast.Constant)
             for target in node.targets
             if isinstance(target, ast.Name)
         }
-        for node in ast.walk(tree):
+        for node in nodes(path):
             given: list[ast.expr] = []
             if isinstance(node, ast.keyword) and node.arg == "spoken":
                 given = [node.value]

@@ -15,6 +15,7 @@ from atlas.conversation import Actor, Turn
 from atlas.errors import RequestError
 from atlas.gateway.limits import LIMITS
 from atlas.router import choose, may_talk
+from tests.sources import nodes, python_files
 from tools_server.sdk.toolkit import find
 from tools_server.values.policy import AgentAccount, CallActor, decide
 from tools_server.values.rights import COVERED
@@ -107,9 +108,8 @@ def test_nothing_but_the_table_asks_for_a_role_by_its_name() -> None:
     """A comparison with a role's name is a second table: it says who may, where nobody looks for it."""
     compared = [
         f"{path.relative_to(ROOT)}:{node.lineno}"
-        for package in ("atlas", "tools_server")
-        for path in sorted((ROOT / package).rglob("*.py"))
-        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+        for path in python_files("atlas", "tools_server")
+        for node in nodes(path)
         if isinstance(node, ast.Compare) and _names_a_role(node)
     ]
     assert compared == []
