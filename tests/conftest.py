@@ -9,7 +9,7 @@ import shutil
 import subprocess
 import tempfile
 import wave
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -28,7 +28,8 @@ from atlas.config import Config, load
 # Modules and tests make a million things that stay. Looking through them for litter, again and again, costs a quarter
 # of all the time that it takes to read them, in every worker.
 gc.disable()
-ROOT = Path(__file__).parent.parent
+TESTS = Path(__file__).parent
+ROOT = TESTS.parent
 # Machines stall: how long an example takes says nothing. `./check` tries more examples than `./check --quick`.
 UNHURRIED = {"deadline": None, "suppress_health_check": [HealthCheck.too_slow]}
 settings.register_profile("quick", max_examples=25, **UNHURRIED)
@@ -56,6 +57,25 @@ def pytest_collection_finish() -> None:
 def anyio_backend() -> Any:
     """Real time on asyncio. A test of timing asks for `virtual_time` instead, by `@pytest.mark.parametrize`."""
     return "asyncio"
+
+
+def for_every(rows: Iterable[Any]) -> Callable[[Callable[..., None]], Callable[[], None]]:
+    """Make one test of many that cost less than pytest does: of every row, and every row that misses is reported."""
+
+    def of(test: Callable[..., None]) -> Callable[[], None]:
+        def whole() -> None:
+            misses = []
+            for row in rows:
+                try:
+                    test(*row) if isinstance(row, tuple) else test(row)
+                except (AssertionError, pytest.fail.Exception) as miss:
+                    misses.append(f"{row!r}: {miss}")
+            assert not misses, "\n".join(misses)
+
+        whole.__name__, whole.__doc__, whole.__module__ = test.__name__, test.__doc__, test.__module__
+        return whole
+
+    return of
 
 
 def virtual_time() -> tuple[str, dict[str, Any]]:

@@ -4,18 +4,22 @@ from __future__ import annotations
 
 import hashlib
 import inspect
+import shutil
 import sqlite3
+import tempfile
 from collections.abc import Awaitable, Callable, Iterator
-from contextlib import closing
+from contextlib import closing, contextmanager
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import anyio
 import pytest
 from jsonschema import Draft202012Validator
 
 import tools_server.tools
 from atlas.understanding.spoken_tools import open_spoken_tools
+from tests.conftest import for_every
 from tools_server.boot.opening import ServerSettings, opened_gate
 from tools_server.gate.call_request import CallRequest, CallResult
 from tools_server.gate.confirmations import ConfirmationReply
@@ -125,13 +129,37 @@ def clock() -> list[float]:
     return [FRIDAY_NINE]
 
 
-@pytest.fixture
-def gate(data: Path, house: Any, clock: list[float]) -> Iterator[Gate]:
+@contextmanager
+def opened(data: Path, house: Any, clock: list[float]) -> Iterator[Gate]:
     file = data / "agents.toml"
     file.write_text(f"[house]\ntools = ['*']\nroots = ['{ROOT}']\nacts_as = 'owner'\n")
     settings = ServerSettings(data, file, POLICY, house_key=house.public_file, timezone="Europe/Paris")
-    with opened_gate(settings, lambda: clock[0], TOOLBOX, lambda: Uptime("", clock[0])) as (opened, _):
-        yield opened
+    with opened_gate(settings, lambda: clock[0], TOOLBOX, lambda: Uptime("", clock[0])) as (gate, _):
+        yield gate
+
+
+@pytest.fixture
+def gate(request: pytest.FixtureRequest, data: Path, house: Any, clock: list[float]) -> Iterator[Gate]:
+    if "furnished" in request.fixturenames:
+        folder = request.getfixturevalue("furniture")
+        shutil.copytree(folder, data, ignore=shutil.ignore_patterns(house.public_file.name), dirs_exist_ok=True)
+    with opened(data, house, clock) as gate:
+        yield gate
+
+
+@pytest.fixture(scope="module")
+def furniture(household: Any) -> Iterator[Path]:
+    """A data directory in which everything is in its place, made once."""
+
+    async def furnish(folder: Path) -> None:
+        house = household(folder)
+        with opened(folder, house, [FRIDAY_NINE]) as gate:
+            for tool, arguments in FURNITURE:
+                await do(gate, house, tool, arguments)
+
+    with tempfile.TemporaryDirectory(prefix="atlas-") as folder:
+        anyio.run(furnish, Path(folder))
+        yield Path(folder)
 
 
 def able(spec: ToolSpec) -> AgentAccount:
@@ -147,17 +175,21 @@ async def agreed(gate: Gate, house: Any, wish: CallRequest) -> CallResult:
     return await gate.call(replace(wish, reply=yes))
 
 
+async def do(gate: Gate, house: Any, tool: str, arguments: dict[str, Any]) -> None:
+    answer = await agreed(gate, house, CallRequest(able(TOOLS[tool]), tool, arguments))
+    assert answer.error is None, f"{tool}: {answer.text}"
+
+
 @pytest.fixture
-async def furnished(gate: Gate, house: Any, clock: list[float]) -> Callable[[ToolSpec], Awaitable[None]]:
-    """Put everything in its place, then whatever one tool needs besides."""
+def furnished(gate: Gate, house: Any, clock: list[float]) -> Callable[[ToolSpec], Awaitable[None]]:
+    """Do, in a house where everything is in its place, whatever one tool needs besides."""
 
     async def furnish(spec: ToolSpec) -> None:
-        for step in (*FURNITURE, *STAGE.get(spec.name, ())):
+        for step in STAGE.get(spec.name, ()):
             if isinstance(step, float):
                 clock[0] += step
             else:
-                answer = await agreed(gate, house, CallRequest(able(spec), step[0], step[1]))
-                assert answer.error is None, f"{step[0]}: {answer.text}"
+                await do(gate, house, *step)
 
     return furnish
 
@@ -188,7 +220,9 @@ def test_what_the_house_takes_for_a_look_is_what_only_reads() -> None:
     assert open_spoken_tools().looks == {name for name, spec in TOOLS.items() if spec.reads}
 
 
-def test_its_schema_is_valid_flat_and_closed(spec: ToolSpec) -> None:
+@for_every(sorted(TOOLS))
+def test_its_schema_is_valid_flat_and_closed(tool: str) -> None:
+    spec = TOOLS[tool]
     Draft202012Validator.check_schema(spec.schema)
     assert spec.schema["type"] == "object"
     assert spec.schema["additionalProperties"] is False
@@ -203,32 +237,41 @@ def test_its_schema_is_valid_flat_and_closed(spec: ToolSpec) -> None:
             assert "maxItems" in described, f"{name} has no limit"
 
 
-def test_it_says_what_it_does_in_a_sentence(spec: ToolSpec) -> None:
+@for_every(sorted(TOOLS))
+def test_it_says_what_it_does_in_a_sentence(tool: str) -> None:
+    spec = TOOLS[tool]
     first = spec.description.splitlines()[0]
     assert first[0].isupper()
     assert first.endswith(".")
     assert len(spec.description) < 400, "every prompt pays for it"
 
 
-def test_its_name_says_where_it_lives(spec: ToolSpec) -> None:
+@for_every(sorted(TOOLS))
+def test_its_name_says_where_it_lives(tool: str) -> None:
+    spec = TOOLS[tool]
     family, _, verb = spec.name.partition(".")
     assert family.isidentifier()
     assert verb.isidentifier()
     assert spec.run.__module__ == f"tools_server.tools.{family}"
 
 
-async def test_it_is_denied_when_policy_denies_and_nothing_happens(spec: ToolSpec, gate: Gate, data: Path) -> None:
-    before = contents(data)
-    for agent in (AgentAccount("stranger", ()), replace(able(spec), name="other", tools=("nothing.*",))):
-        answer = await gate.call(CallRequest(agent, spec.name, example(spec)))
-        assert answer.error == "denied"
-        assert spec not in gate.visible(agent)
+async def test_it_is_denied_when_policy_denies_and_nothing_happens(gate: Gate, data: Path) -> None:
+    before, misses = contents(data), []
+    for spec in TOOLS.values():
+        for agent in (AgentAccount("stranger", ()), replace(able(spec), name="other", tools=("nothing.*",))):
+            answer = await gate.call(CallRequest(agent, spec.name, example(spec)))
+            if answer.error != "denied" or spec in gate.visible(agent):
+                misses.append((spec.name, agent.name, answer.text))
+    assert misses == []
     assert contents(data) == before
 
 
-async def test_it_refuses_an_extra_argument(spec: ToolSpec, gate: Gate) -> None:
-    answer = await gate.call(CallRequest(able(spec), spec.name, {**example(spec), "extra": 1}))
-    assert (answer.error, "does not take extra" in answer.text) == ("invalid", True)
+async def test_it_refuses_an_extra_argument(gate: Gate) -> None:
+    answers = {}
+    for spec in TOOLS.values():
+        answer = await gate.call(CallRequest(able(spec), spec.name, {**example(spec), "extra": 1}))
+        answers[spec.name] = (answer.error, "does not take extra" in answer.text)
+    assert {tool: answer for tool, answer in answers.items() if answer != ("invalid", True)} == {}
 
 
 async def test_it_answers_in_a_sentence_fit_for_speech(spec: ToolSpec, gate: Gate) -> None:

@@ -151,16 +151,17 @@ BAD_VALUES = [
 ]
 
 
-@pytest.mark.parametrize(("form", "field", "value", "code"), BAD_VALUES)
-async def test_what_does_not_fit_is_named_with_its_field_and_nothing_is_written(
-    config: Config, data: Path, form: str, field: str, value: object, code: str
-) -> None:
+async def test_what_does_not_fit_is_named_with_its_field_and_nothing_is_written(config: Config, data: Path) -> None:
+    misses = []
     async with api_house(config, data) as world, world.http("owner") as owner:
         world.house.settings = settings_of(data)
-        refused = await owner.put(f"{FORMS}/{form}", json={"values": {field: value}})
-        error = refused.json()["error"]
-        assert (refused.status_code, error["code"], error["field"]) == (400, code, field)
-        assert error["sentence"].endswith(".")
+        for form, field, value, code in BAD_VALUES:
+            refused = await owner.put(f"{FORMS}/{form}", json={"values": {field: value}})
+            error = refused.json().get("error", {})
+            got = (refused.status_code, error.get("code"), error.get("field"), error.get("sentence", "")[-1:])
+            if got != (400, code, field, "."):
+                misses.append((form, field, value, got))
+        assert misses == []
         assert (data / "atlas.toml").read_text() == "[house]\n"
 
 
