@@ -17,7 +17,8 @@ from atlas.llm.backend import Calls
 from atlas.understanding.concern import Concerns, SmallTalk
 from atlas.understanding.names import NamedDevice, NamedPlace, Names
 from atlas.understanding.understanding import Reader
-from tests.houses import english
+from tests.conftest import sample
+from tests.houses import english, reader_of
 from tests.scripted_tools import ScriptedHousehold, ScriptedTools
 
 from .conftest import ANNA, Room, ask, says, turn, wants
@@ -59,7 +60,7 @@ WORLD = lines("world")
 
 @pytest.fixture
 def reader() -> Reader:
-    return Reader(english())
+    return reader_of(english())
 
 
 def plain(text: str) -> str:
@@ -91,7 +92,7 @@ async def test_of_this_house_no_word_of_a_model_is_said(
 ) -> None:
     model = says([INVENTED])
     agent = open_agent("family", LlmConfig(tools=tools_too), model, tools, reader, confirmations, names=lambda: NAMES)
-    for text in (*HOUSE[::5], *DEEDS):
+    for text in sample((*HOUSE[::5], *DEEDS)):
         room = Room()
         answer = await agent.respond(turn(text), room.emit)
         assert answer

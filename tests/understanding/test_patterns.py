@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from functools import cache
 from pathlib import Path
 
 import hassil
@@ -15,7 +16,9 @@ import atlas.understanding
 from atlas.understanding.loose_patterns import LoosePatterns, letters
 from atlas.understanding.patterns import PatternIndex, Rewrites
 from atlas.understanding.templates import Templates, open_sentences
+from tests.conftest import sample
 
+opened = cache(open_sentences)  # these tests change nothing in it
 CORPUS = Path(atlas.understanding.__file__).parent / "corpus"
 TABLE = [
     ["(?i)\\bper ?cent\\b|%", " percent "],
@@ -55,20 +58,20 @@ def test_rows_are_applied_in_their_order_whatever_the_case(text: str, rewritten:
 
 @pytest.mark.parametrize("language", ["en", "de"])
 def test_every_pattern_of_a_language_that_matches_is_among_the_possible_ones(language: str) -> None:
-    tables, _ = open_sentences(language)
+    tables, _ = opened(language)
     rows = [*tables["rewrites"], *tables["frames"]["rewrites"], *tables["acts"]["rewrites"], *tables["marks"]]
     patterns = [re.compile(row[0], re.IGNORECASE) for row in rows]
     index = PatternIndex(patterns)
-    for text in sentences(language, every=40):
+    for text in sample(sentences(language, every=40)):
         matching = {number for number, pattern in enumerate(patterns) if pattern.search(text)}
         assert matching <= index.possible(text), text
 
 
 @pytest.mark.parametrize("language", ["en", "de"])
 def test_no_template_is_passed_over_that_hassil_matches(language: str) -> None:
-    _, templates = open_sentences(language)
+    _, templates = opened(language)
     assert isinstance(templates, Templates)
-    for text in sentences(language, every=150):
+    for text in sample(sentences(language, every=150)):
         every, some = (
             hassil.recognize_all(text, templates.every),
             [*templates.match(text), *templates.match(text, half=True)],
@@ -94,7 +97,7 @@ def may_be(result: RecognizeResult) -> bool:
     ],
 )
 def test_words_are_tried_as_a_sum_only_where_a_number_is_among_them(language: str, text: str, tried: bool) -> None:
-    _, templates = open_sentences(language)
+    _, templates = opened(language)
     assert any(result.intent.name == "world.calculate" for result in templates.match(text)) is tried
 
 
