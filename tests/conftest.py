@@ -5,12 +5,14 @@ from __future__ import annotations
 import gc
 import hashlib
 import os
+import re
 import shutil
 import subprocess
 import tempfile
 import wave
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import cache
+from itertools import accumulate
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -45,6 +47,35 @@ httpcore2.default_ssl_context = cache(httpcore2.default_ssl_context)
 
 # Houses of tests run side by side, and would all want the one https port; those that serve https choose theirs.
 os.environ["ATLAS_GATEWAY_HTTPS_HOST"] = ""
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_configure_node(node: Any) -> None:
+    """With `-n N --dist each`, have each of N workers read, and so run, a share of the files: reading is slow."""
+    if node.config.option.dist == "each":
+        number = int(node.workerinput["workerid"].removeprefix("gw"))
+        node.workerinput["share"] = share_of(number, node.workerinput["workercount"])
+
+
+def share_of(number: int, workers: int) -> list[str]:
+    """Return the files that are one worker's: neighbours, so that what they all stand on is opened once.
+
+    How long a file is tells how much work it is.
+    """
+    files = sorted(TESTS.rglob("test_*.py"))
+    ends = list(accumulate(map(_weight, files)))
+    return [str(file) for file, end in zip(files, ends, strict=True) if (end - 1) * workers // ends[-1] == number]
+
+
+def _weight(file: Path) -> int:
+    text = file.read_text(encoding="utf-8")
+    return 1 if re.search(r"^pytestmark = \[?\s*pytest\.mark\.real", text, re.MULTILINE) else len(text)
+
+
+def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
+    """Leave to the other workers the files that are theirs."""
+    share = getattr(config, "workerinput", {}).get("share")
+    return True if share is not None and collection_path.suffix == ".py" and str(collection_path) not in share else None
 
 
 def pytest_collection_finish() -> None:
