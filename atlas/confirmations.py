@@ -79,6 +79,17 @@ class WaitingConfirmation:
     actor: Actor
 
 
+@dataclass(frozen=True, slots=True)
+class MissedConfirmation:
+    """A question whose minute went by, and nobody answered."""
+
+    id: str
+    sentence: str
+    asked_at: float  # wall clock, seconds since 1970
+    agent: str
+    actor: Actor
+
+
 class HouseKey:
     """The house's own key. Nothing else in Atlas can sign, and this signs answers and how far the record goes."""
 
@@ -363,11 +374,23 @@ class HouseConfirmations:
 
         Raises `EngineError` when the tool server cannot be asked.
         """
-        result = await self.tools.call(ToolCall(fresh_id("call"), "asks.waiting", {}), HOUSE, "")
+        waitings = [_waiting(row) for row in (await self._asks(missed=False)).get("asks", ())]
+        return [one for one in waitings if self._may_answer(viewer, one.agent, one.actor)]
+
+    async def missed(self, viewer: Actor) -> list[MissedConfirmation]:
+        """Return the questions of the last week that `viewer` might have answered, and nobody did, the latest first.
+
+        Raises `EngineError` when the tool server cannot be asked.
+        """
+        questions = [_missed(row) for row in (await self._asks(missed=True)).get("missed", ())]
+        return [one for one in questions if self._may_answer(viewer, one.agent, one.actor)]
+
+    async def _asks(self, *, missed: bool) -> Mapping[str, Any]:
+        arguments = {"missed": True} if missed else {}
+        result = await self.tools.call(ToolCall(fresh_id("call"), "asks.waiting", arguments), HOUSE, "")
         if not result.ok:
             raise EngineError(f"asks.waiting: {result.text}", spoken=result.text)
-        waitings = [_waiting(row) for row in result.data.get("asks", ())]
-        return [one for one in waitings if self._may_answer(viewer, one)]
+        return result.data
 
     async def answer(self, ask_id: str, by: Actor, channel: Channel, *, yes: bool) -> Turn | str:
         """Bring an answer that was pressed to the tool server, at once: its conversation may be busy for a while.
@@ -456,10 +479,10 @@ class HouseConfirmations:
             return None
         return SettledConfirmation(question.pending.call, SignedAnswer(question.pending.ask.id, yes=False), reply)
 
-    def _may_answer(self, viewer: Actor, one: WaitingConfirmation) -> bool:
-        if (viewer.person, viewer.device) == (one.actor.person, one.actor.device):
+    def _may_answer(self, viewer: Actor, agent: str, asker: Actor) -> bool:
+        if (viewer.person, viewer.device) == (asker.person, asker.device):
             return True
-        return may(viewer.role, "assent") and self.may_talk(viewer, one.agent)
+        return may(viewer.role, "assent") and self.may_talk(viewer, agent)
 
 
 def _is_put_to(turn: Turn, question: _PutConfirmation) -> bool:
@@ -476,14 +499,22 @@ def _goes_on(turn: Turn, question: _PutConfirmation) -> bool:
 
 def _waiting(row: Mapping[str, Any]) -> WaitingConfirmation:
     """Return a row of `asks.waiting`."""
-    actor = row["actor"]
     return WaitingConfirmation(
         ConfirmationRequest(
             *(row[key] for key in ("id", "sentence", "level", "expires_at", "tool", "arguments_sha256"))
         ),
         row["agent"],
-        Actor(*(actor[key] for key in ("person", "device", "role", "room"))),
+        _asker(row),
     )
+
+
+def _missed(row: Mapping[str, Any]) -> MissedConfirmation:
+    """Return a row of `asks.waiting` that nobody answered."""
+    return MissedConfirmation(row["id"], row["sentence"], row["asked_at"], row["agent"], _asker(row))
+
+
+def _asker(row: Mapping[str, Any]) -> Actor:
+    return Actor(*(row["actor"][key] for key in ("person", "device", "role", "room")))
 
 
 def _plain(text: str) -> str:

@@ -21,7 +21,7 @@ from atlas.agents.taught_sentences import Teaching
 from atlas.bell import Expect, Play, RecordedWords, Ring, Ringing, Say, Show, Speaker, Speakers, spoken_to_any
 from atlas.changes import Changes
 from atlas.config import Config
-from atlas.confirmations import HouseConfirmations, WaitingConfirmation
+from atlas.confirmations import HouseConfirmations, MissedConfirmation, WaitingConfirmation
 from atlas.conversation import HOUSE, Actor, Channel, Message, ToolCall, ToolResult, Turn, Utterance, fresh_id
 from atlas.errors import AtlasError, RequestError, StoreError
 from atlas.events import Emit, Event, Route, TextDelta, TurnEnded, TurnStarted
@@ -290,6 +290,10 @@ class House:
     async def asks(self, viewer: Actor) -> Sequence[WaitingConfirmation]:
         """Return the questions that wait for a yes and that `viewer` may answer. Raises `EngineError`."""
         return await self._confirmations.waiting(viewer)
+
+    async def missed_asks(self, viewer: Actor) -> Sequence[MissedConfirmation]:
+        """Return the questions that `viewer` might have answered, and nobody did. Raises `EngineError`."""
+        return await self._confirmations.missed(viewer)
 
     async def answer_ask(self, ask_id: str, by: Actor, channel: Channel, *, yes: bool) -> ToolResult:
         """Take an answer that was pressed, do what it was about, and return what came of it and what to say.

@@ -73,7 +73,7 @@ class World:
     def _waiting(self, arguments: Any, actor: Actor) -> ScriptedResult:
         if self.broken:
             raise ScriptedRefusal("gone", "I can't reach my tools right now.")
-        return ScriptedResult("", {"asks": self.rows})
+        return ScriptedResult("", {"missed" if arguments.get("missed") else "asks": self.rows})
 
     def _answer(self, arguments: Any, actor: Actor) -> ScriptedResult:
         statement = arguments["statement"]
@@ -100,7 +100,7 @@ class World:
     def wait(self, ask: ConfirmationRequest, by: Actor, agent: str = "family") -> None:
         actor = {"person": by.person, "device": by.device, "role": by.role, "room": by.room}
         row = {key: getattr(ask, key) for key in ("id", "sentence", "level", "expires_at", "tool", "arguments_sha256")}
-        self.rows.append({**row, "agent": agent, "actor": actor})
+        self.rows.append({**row, "agent": agent, "actor": actor, "asked_at": self.clock.now})
 
     async def hear(self, text: str, by: Actor = ANNA, agent: str = "family", **turn: Any) -> Any:
         """Return "yes" or "no" when the call was answered, what is said, or None when it was no answer."""
@@ -501,14 +501,15 @@ async def test_a_program_of_its_own_is_answered_through_the_tool_server() -> Non
     assert (claims["ask"], claims["answer"], claims["explicit"]) == ("ask_ide", "yes", True)
 
 
-async def test_grown_ups_see_the_questions_of_their_agents_and_others_only_their_own() -> None:
+@pytest.mark.parametrize("which", ["waiting", "missed"])
+async def test_grown_ups_see_the_questions_of_their_agents_and_others_only_their_own(which: str) -> None:
     world = World()
     world.asked(by=BEN)
     world.asked(by=ANNA)
     world.asked(by=Actor("", "desk", "owner"), agent="work")
 
     async def seen(by: Actor) -> int:
-        return len(await world.confirmations.waiting(by))
+        return len(await getattr(world.confirmations, which)(by))
 
     assert await seen(Actor("", "owner", "owner")) == 3
     assert await seen(ANNA) == 2

@@ -586,6 +586,25 @@ export interface MemoryItem {
   free_bytes: number;
 }
 
+/** A question whose minute went by, and nobody answered. Nothing was done. */
+export interface MissedAsk {
+  id: string;
+  sentence: string;
+  /** Seconds since 1970 */
+  asked_at: number;
+  /** Who asked for it; empty when nobody knows who spoke */
+  person: string;
+  device: string;
+  room: string;
+  /** Whether the caller asked for it, on this device */
+  mine: boolean;
+}
+
+/** The questions of the last week that the caller might have answered, and nobody did, the latest first. */
+export interface MissedAsksReply {
+  asks: MissedAsk[];
+}
+
 /** The announcements that nobody could hear, the latest first. */
 export interface MissedReply {
   announcements: AnnouncementItem[];

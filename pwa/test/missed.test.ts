@@ -2,7 +2,7 @@
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import type { AlarmItem, AnnouncementItem, ReminderItem, TimerItem, VoiceMessage } from "../src/api.ts";
+import type { AlarmItem, AnnouncementItem, MissedAsk, ReminderItem, TimerItem, VoiceMessage } from "../src/api.ts";
 import { missedOf, stillSeen, unseenOf } from "../src/talk/missed.ts";
 
 const message = (id: string, mine: boolean, heard_at: number | null) => ({ id, mine, heard_at }) as VoiceMessage;
@@ -22,6 +22,11 @@ test("what others left and nobody heard, what nobody answered, and what has ende
     missed.map(({ id }) => id),
     ["new", "bins", "eggs", "dinner"],
   );
+});
+
+test("a question that nobody answered is told with when it was asked", () => {
+  const asks = [{ id: "door", sentence: "Unlock the front door?", asked_at: 7 } as MissedAsk];
+  assert.deepEqual(missedOf({ asks }), [{ id: "door", kind: "ask", text: "Unlock the front door?", at: 7 }]);
 });
 
 test("an alarm that nobody stopped is told to whose it is, each time that it was missed", () => {

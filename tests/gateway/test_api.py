@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 import sqlite3
 import time
+from contextlib import closing
 from dataclasses import replace
 
 import anyio
@@ -142,6 +143,21 @@ async def test_a_door_is_unlocked_only_after_a_yes(config, data):
         assert not await is_locked()
         assert (await http.post(f"/api/asks/{ask['id']}", json={"answer": "yes"})).status_code == 404
         assert (await child.patch(where, json={"locked": False})).json()["error"]["code"] == "denied"
+
+
+async def test_a_question_that_nobody_answered_is_told_to_those_who_might_have(config, data):
+    async with api_house(config, data) as world, world.http("adult") as http, world.http("owner") as owner:
+        ask = (await http.patch("/api/home/devices/Front Door", json={"locked": False})).json()["ask"]
+        assert (await http.get("/api/asks/missed")).json()["asks"] == []
+        with closing(sqlite3.connect(data / "tools.db")) as tools, tools:  # as if two minutes had gone by
+            tools.execute("UPDATE asks SET asked_at = asked_at - 120, expires_at = expires_at - 120")
+        for client, mine in (http, True), (owner, False):
+            [missed] = (await client.get("/api/asks/missed")).json()["asks"]
+            assert (missed["id"], missed["sentence"]) == (ask["id"], "Unlock the Front Door in the Hall?")
+            assert (missed["device"], missed["mine"]) == ("the adult", mine)
+        for role in ("child", "guest"):
+            async with world.http(role) as other:
+                assert (await other.get("/api/asks/missed")).json()["asks"] == []
 
 
 async def test_a_no_does_nothing(config, data):

@@ -8,6 +8,7 @@ import time
 import urllib.request
 from collections.abc import Iterator
 from contextlib import closing
+from typing import Any
 
 import pytest
 from playwright.sync_api import Page, expect
@@ -23,6 +24,11 @@ WORDS = {
     "de-DE": ("Während du weg warst", "Eine Nachricht wartet auf dich.", "2 Nachrichten warten auf dich.", "Gesehen"),
 }
 
+ASKED = {  # about which list, and how it is told that nobody answered
+    "en-GB": ("picnic", "I asked, and nobody answered"),
+    "de-DE": ("camping", "Ich habe gefragt, und niemand hat geantwortet"),
+}
+
 
 @pytest.fixture(scope="module")
 def own_house(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Running]:
@@ -30,12 +36,17 @@ def own_house(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Running]:
         yield running
 
 
-def post(house: Running, path: str, body: dict[str, str]) -> None:
-    """Have something done, as the owner."""
+def send(house: Running, path: str, body: dict[str, Any], method: str = "POST") -> int:
+    """Ask the house for something, as the owner; return the status of its answer."""
     headers = {"Authorization": f"Bearer {house.token}", "Content-Type": "application/json"}
-    request = urllib.request.Request(f"{house.url}{path}", json.dumps(body).encode(), headers)
+    request = urllib.request.Request(f"{house.url}{path}", json.dumps(body).encode(), headers, method=method)
     with urllib.request.urlopen(request) as reply:
-        assert reply.status == 201
+        return int(reply.status)
+
+
+def post(house: Running, path: str, body: dict[str, Any]) -> None:
+    """Have something done, as the owner."""
+    assert send(house, path, body) == 201
 
 
 def leave(house: Running, person: str, text: str) -> None:
@@ -96,12 +107,15 @@ def test_a_message_that_is_read_waits_no_more_and_leads_to_where_it_is(own_house
 
 
 @pytest.mark.parametrize("locale", WORDS)
-def test_an_alarm_that_nobody_stopped_and_words_that_nobody_heard_are_told(own_house: Running, locale: str) -> None:
+def test_what_nobody_stopped_heard_or_answered_is_told(own_house: Running, locale: str) -> None:
     title, *_, seen = WORDS[locale]
+    post(own_house, f"/api/lists/{ASKED[locale][0]}/items", {"items": ["milk"]})
+    assert send(own_house, f"/api/lists/{ASKED[locale][0]}/items", {}, "DELETE") == 202, "a person is asked first"
     post(own_house, "/api/announcements", {"text": f"dinner in {locale}"})
     post(own_house, "/api/alarms", {"when": "tomorrow at six", "name": f"gym {locale[:2]}"})
     with closing(sqlite3.connect(own_house.data / "tools" / "tools.db")) as tools, tools:  # as if hours had gone by
         tools.execute("UPDATE broadcast SET at = at - 3601")
+        tools.execute("UPDATE asks SET asked_at = asked_at - 3600, expires_at = expires_at - 3600")
         tools.execute(
             "UPDATE alarms SET missed_at = ?, due_at = NULL WHERE name = ?", (time.time(), f"gym {locale[:2]}")
         )
@@ -110,6 +124,8 @@ def test_an_alarm_that_nobody_stopped_and_words_that_nobody_heard_are_told(own_h
         connected(page)
         card = away(page, title)
         expect(card).to_contain_text(f"dinner in {locale}", timeout=ANSWER_MS)
+        name, words = ASKED[locale]
+        expect(card.get_by_text(words)).to_contain_text(name)
         expect(card.get_by_role("link", name=f"gym {locale[:2]}", exact=False)).to_be_visible()
         page.evaluate(AXE.read_text(encoding="utf-8"))
         assert not (wrong := violations(page)), wrong

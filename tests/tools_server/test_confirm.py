@@ -23,6 +23,7 @@ from tools_server.gate.call_request import CallRequest, CallResult
 from tools_server.gate.confirmations import (
     MOST_OPEN,
     MOST_OPEN_OF_CALLER,
+    MOST_UNANSWERED,
     NO_REPLY,
     STATEMENT_CHARACTERS,
     ConfirmationReply,
@@ -309,6 +310,54 @@ async def test_after_a_minute_the_question_is_closed_whatever_the_statement_says
     answer = await board.call("tasks.remove", reply=with_yes(ask, long), title="Buy milk")
     assert (answer.error, board.record[-1]["reason"]) == ("confirm", "closed")
     assert (await asked(board))["id"] != ask["id"]
+
+
+async def missed(board: Any) -> list[str]:
+    """The ids of the questions that nobody answered, the latest first."""
+    return [row["id"] for row in (await board.ok("asks.waiting", "house", missed=True)).data["missed"]]
+
+
+async def test_a_question_that_nobody_answered_is_told_for_a_week(board: Any, reopened: Any) -> None:
+    ask = await asked(board, actor=MIA)
+    assert await missed(board) == [], "it still waits"
+    board.pass_seconds(61)
+    data = (await board.ok("asks.waiting", "house", missed=True)).data
+    row = {**ask, "agent": "family", "actor": MIA, "asked_at": board.clock[0] - 61}
+    assert (data["asks"], data["missed"]) == ([], [row])
+    assert "missed" not in (await board.ok("asks.waiting", "house")).data
+    await board.ok("tasks.add", title="Buy bread")
+    other = await asked(board, title="Buy bread")
+    board.pass_seconds(61)
+    with reopened(board.clock[0]) as later:
+        assert await missed(later) == [other["id"], ask["id"]]
+        later.pass_seconds(7 * 86_400 - 60)
+        assert await missed(later) == []
+        await later.ok("tasks.add", title="Buy a pen")
+        await asked(later, title="Buy a pen")
+        assert len(later.gate._state.rows("SELECT * FROM asks")) == 1
+
+
+@pytest.mark.parametrize("word", ["yes", "no"])
+async def test_a_question_that_was_answered_or_is_put_again_was_not_missed(board: Any, word: str) -> None:
+    ask = await asked(board)
+    await board.ok("asks.answer", "house", statement=board.house.says(ask, answer=word))
+    board.pass_seconds(61)
+    assert await missed(board) == []
+    await asked(board)
+    board.pass_seconds(61)
+    assert len(await missed(board)) == 1
+    await asked(board)
+    assert await missed(board) == [], "it is asked about anew"
+
+
+async def test_of_very_many_questions_that_nobody_answered_the_latest_are_told(board: Any) -> None:
+    for number in range(MOST_UNANSWERED + 5):
+        await board.ok("tasks.add", title=f"Task number {number}")
+        last = await asked(board, title=f"Task number {number}")
+        board.pass_seconds(61)
+    ids = await missed(board)
+    assert (len(ids), ids[0]) == (MOST_UNANSWERED, last["id"])
+    assert len(board.gate._state.rows("SELECT * FROM asks")) == MOST_UNANSWERED + 1
 
 
 async def test_a_statement_that_is_too_old_is_refused_though_the_question_is_open(board: Any) -> None:

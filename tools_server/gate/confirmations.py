@@ -16,7 +16,10 @@ question at most:
     open       gone       its caller declines: the deed is refused, and a later statement too       `_settled`
     answered   gone       its caller declines: a person's yes does not bind who no longer wants it  `_settled`
     either     (new one)  the sentence would be another now, or a stricter yes is needed            `_settled`
-    either     gone       its minute is over, or the clock stands before it was asked               `_open`
+    answered   gone       its minute is over                                                        `_open`
+    open       unanswered its minute is over: it can be answered no more, and is told for a week    `unanswered`
+    unanswered gone       the deed is asked about anew, or the week is over                         `_forget`
+    any        gone       the clock stands before it was asked                                      `_open`
 
 Sentences are compared in the language of the question, for who presses may have a page of another. A no needs no such
 care as a yes: it counts also where the sentence has changed since. A statement that comes with the call is taken and
@@ -34,6 +37,7 @@ up before the deed begins. So a crash can cost a yes, which is then asked for ag
 from __future__ import annotations
 
 import hashlib
+import json
 import math
 import secrets
 from collections.abc import Callable, Mapping
@@ -60,6 +64,8 @@ from wall.roles import NOBODY
 OPEN_SECONDS = 60.0  # a yes to what was read aloud a minute ago is a yes to something half forgotten
 MOST_OPEN = 32  # of one agent; a household is asked one thing at a time …
 MOST_OPEN_OF_CALLER = 8  # … and so is everybody in it; all guests count as one
+UNANSWERED_SECONDS = 7 * 86_400.0  # that people may see what they were asked while they were out
+MOST_UNANSWERED = 50  # of these, the latest
 SENTENCE_CHARACTERS = 1_000
 ARGUMENT_CHARACTERS = 200  # of one text in a question, that the person's own words gave
 _MARKS = '“”„‟"«»‹›'
@@ -115,6 +121,13 @@ class Confirmations:
     def waiting(self) -> list[Confirmation]:
         """Return the questions that nobody has answered, the oldest first."""
         return [ask for ask in self._open() if ask.answer is None]
+
+    def unanswered(self) -> list[Confirmation]:
+        """Return the questions of the last week whose minute went by and nobody answered, the latest first."""
+        over = "SELECT ask FROM asks WHERE ? < asked_at AND expires_at <= ? ORDER BY rowid DESC"
+        now = self._now()
+        asks = [_STORED.validate_json(row["ask"]) for row in self._state.rows(over, now - UNANSWERED_SECONDS, now)]
+        return [ask for ask in asks if ask.answer is None][:MOST_UNANSWERED]
 
     def about(self, deed: ConfirmedCall) -> Confirmation | None:
         """Return the question about a deed that is not closed, if there is one."""
@@ -214,9 +227,14 @@ class Confirmations:
         ask = Confirmation(
             secrets.token_hex(16), deed, level, sentence, now, now + OPEN_SECONDS, tainted, language=language
         )
-        self._state.run("DELETE FROM asks WHERE NOT (asked_at <= ? AND ? < expires_at)", now, now)
+        self._forget(deed)
         self._keep(ask)
         return ask
+
+    def _forget(self, deed: ConfirmedCall) -> None:
+        """Delete what is closed and need not be told, such as an older question about a deed that is asked anew."""
+        kept = [ask.id for ask in (*self._open(), *self.unanswered()) if ask.deed != deed]
+        self._state.run("DELETE FROM asks WHERE id NOT IN (SELECT value FROM json_each(?))", json.dumps(kept))
 
     # ── rows ───────────────────────────────────────────────────────────────────────────────────────
 

@@ -61,6 +61,10 @@ class OpenConfirmations(Protocol):
         """Return those that nobody has answered."""
         ...
 
+    def unanswered(self) -> list[Confirmation]:
+        """Return the questions of the last week whose minute went by and nobody answered, the latest first."""
+        ...
+
     def hear(self, statement: str) -> Confirmation:
         """Take a person's answer, signed by the house; return the question. Raises `ToolFailed`."""
         ...

@@ -8,20 +8,29 @@ from typing import Annotated, Any
 from pydantic import Field
 
 from tools_server.gate.confirmations import STATEMENT_CHARACTERS
+from tools_server.sdk.confirmation import Confirmation
 from tools_server.sdk.toolkit import Call, Result, house_look, tool
 from tools_server.values.language import text as _
 
 ASK: dict[str, Any] = {"id": str, "sentence": str, "level": str, "expires_at": float, "tool": str}
 ASK |= {"arguments_sha256": str, "agent": str, "actor": {"person": str, "device": str, "role": str, "room": str}}
+MISSED = ASK | {"asked_at": float}
 
 
-@house_look("asks.waiting", data={"asks": [ASK], "now": float}, limit_seconds=5)
-async def waiting(call: Call) -> Result:
+@house_look("asks.waiting", data={"asks": [ASK], "missed?": [MISSED], "now": float}, limit_seconds=5)
+async def waiting(
+    call: Call, missed: Annotated[bool, Field(description="Tell also what nobody answered, the latest first")] = False
+) -> Result:
     """Tell the house which questions wait for a person's answer."""
     asks = call.gate.asks.waiting()
-    shown = [{**ask.shown(), "agent": ask.deed.agent, "actor": asdict(ask.deed.actor)} for ask in asks]
-    text = " ".join(ask.sentence for ask in asks) or _("Nothing is waiting for an answer.")
-    return Result(text, {"asks": shown, "now": call.now()})
+    data: dict[str, Any] = {"asks": [_shown(ask) for ask in asks], "now": call.now()}
+    if missed:
+        data["missed"] = [_shown(ask) | {"asked_at": ask.asked_at} for ask in call.gate.asks.unanswered()]
+    return Result(" ".join(ask.sentence for ask in asks) or _("Nothing is waiting for an answer."), data)
+
+
+def _shown(ask: Confirmation) -> dict[str, Any]:
+    return {**ask.shown(), "agent": ask.deed.agent, "actor": asdict(ask.deed.actor)}
 
 
 @tool("asks.answer", data={"ask": str, "answer": str, "tool": str}, risk="change", agents=("house",), limit_seconds=5)

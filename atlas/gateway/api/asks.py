@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import Any, Literal
 
 from pydantic import Field
 
-from atlas.gateway.api.caller import AnyCaller, answer_of, ask_values
+from atlas.conversation import Actor
+from atlas.gateway.api.caller import AnyCaller, Caller, answer_of, ask_values
 from atlas.gateway.api.resource import resource
 from atlas.gateway.api.shapes import ID, MAY_ASK, ApiReply, AskReply, Body, ToolReply
 
@@ -29,6 +30,24 @@ class AsksReply(ApiReply):
     asks: list[WaitingAsk]
 
 
+class MissedAsk(ApiReply):
+    """A question whose minute went by, and nobody answered. Nothing was done."""
+
+    id: str
+    sentence: str
+    asked_at: float = Field(description="Seconds since 1970")
+    person: str = Field(description="Who asked for it; empty when nobody knows who spoke")
+    device: str
+    room: str
+    mine: bool = Field(description="Whether the caller asked for it, on this device")
+
+
+class MissedAsksReply(ApiReply):
+    """The questions of the last week that the caller might have answered, and nobody did, the latest first."""
+
+    asks: list[MissedAsk]
+
+
 class Answer(Body):
     """A person's answer. Closing a question without one is a no."""
 
@@ -46,15 +65,20 @@ class AnswerReply(ToolReply):
 @router.get("")
 async def list_asks(caller: AnyCaller) -> AsksReply:
     """List the questions that wait and that the caller may answer."""
-    asks = []
-    for one in await caller.house.asks(caller.actor):
-        who = one.actor
-        mine = (who.person, who.device) == (caller.actor.person, caller.actor.device)
-        values = ask_values(one.ask)
-        asks.append(
-            WaitingAsk(**values, agent=one.agent, person=who.person, device=who.device, room=who.room, mine=mine)
-        )
+    waiting = await caller.house.asks(caller.actor)
+    asks = [WaitingAsk(**ask_values(one.ask), agent=one.agent, **_asker(one.actor, caller)) for one in waiting]
     return AsksReply(asks=asks)
+
+
+@router.get("/missed")
+async def list_missed_asks(caller: AnyCaller) -> MissedAsksReply:
+    """List the questions that the caller might have answered within their minute, and nobody did."""
+    missed = await caller.house.missed_asks(caller.actor)
+    asks = [
+        MissedAsk(id=one.id, sentence=one.sentence, asked_at=one.asked_at, **_asker(one.actor, caller))
+        for one in missed
+    ]
+    return MissedAsksReply(asks=asks)
 
 
 @router.post("/{ask}", responses=MAY_ASK)
@@ -62,3 +86,8 @@ async def answer_ask(caller: AnyCaller, ask: ID, body: Answer) -> AnswerReply:
     """Answer a question; what it was about is done, once, before this returns."""
     result = await caller.house.answer_ask(ask, caller.actor, body.channel, yes=body.answer == "yes")
     return AnswerReply.model_validate({"id": ask, "answer": body.answer, **answer_of(result)})
+
+
+def _asker(who: Actor, caller: Caller) -> dict[str, Any]:
+    mine = (who.person, who.device) == (caller.actor.person, caller.actor.device)
+    return {"person": who.person, "device": who.device, "room": who.room, "mine": mine}

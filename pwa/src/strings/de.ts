@@ -280,6 +280,7 @@ export const de: Words = {
   away: {
     title: "Während du weg warst",
     messages: (count) => (count === 1 ? "Eine Nachricht wartet auf dich." : `${count} Nachrichten warten auf dich.`),
+    ask: (question, when) => `Ich habe gefragt, und niemand hat geantwortet (${when}): ${question}`,
     reminder: (text) => `Eine Erinnerung blieb ohne Antwort: ${text}`,
     timer: (name) => (name ? `Die Zeit ist um: ${name}` : "Die Zeit eines Timers ist um."),
     alarm: (name) => `Niemand hat einen Wecker gestoppt: ${name}`,

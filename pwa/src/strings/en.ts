@@ -272,6 +272,7 @@ export const en = {
   away: {
     title: "While you were out",
     messages: (count: number) => (count === 1 ? "A message waits for you." : `${count} messages wait for you.`),
+    ask: (question: string, when: string) => `I asked, and nobody answered (${when}): ${question}`,
     reminder: (text: string) => `Nobody answered a reminder: ${text}`,
     timer: (name: string) => (name ? `Time is up: ${name}` : "A timer's time is up."),
     alarm: (name: string) => `Nobody stopped an alarm: ${name}`,

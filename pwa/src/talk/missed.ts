@@ -1,15 +1,17 @@
 /** What the house stores that waits for somebody who was out. Pure. */
 
-import type { AlarmItem, AnnouncementItem, ReminderItem, TimerItem, VoiceMessage } from "../api.ts";
+import type { AlarmItem, AnnouncementItem, MissedAsk, ReminderItem, TimerItem, VoiceMessage } from "../api.ts";
 
 export interface Missed {
   id: string;
-  kind: "message" | "reminder" | "timer" | "alarm" | "announcement";
+  kind: "message" | "ask" | "reminder" | "timer" | "alarm" | "announcement";
   text: string; // empty for a message: it is read, and heard, on its own page
+  at?: number; // seconds since 1970, where the sentence says when
 }
 
 export interface WaitingThings {
   messages?: readonly VoiceMessage[];
+  asks?: readonly MissedAsk[]; // that nobody answered
   reminders?: readonly ReminderItem[];
   timers?: readonly TimerItem[];
   alarms?: readonly AlarmItem[];
@@ -18,7 +20,7 @@ export interface WaitingThings {
 
 /** Return what waits for a person: messages and announcements that nobody heard, and what nobody answered or stopped. */
 export function missedOf(
-  { messages = [], reminders = [], timers = [], alarms = [], announcements = [] }: WaitingThings,
+  { messages = [], asks = [], reminders = [], timers = [], alarms = [], announcements = [] }: WaitingThings,
   person = "",
 ): Missed[] {
   const isTheirs = (whose: string) => !whose || whose.toLowerCase() === person.toLowerCase();
@@ -26,6 +28,7 @@ export function missedOf(
     ...messages
       .filter(({ mine, heard_at }) => !mine && heard_at === null)
       .map(({ id }): Missed => ({ id, kind: "message", text: "" })),
+    ...asks.map(({ id, sentence, asked_at }): Missed => ({ id, kind: "ask", text: sentence, at: asked_at })),
     ...reminders
       .filter(({ state }) => state === "unanswered")
       .map(({ id, text }): Missed => ({ id, kind: "reminder", text })),

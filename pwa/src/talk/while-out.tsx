@@ -1,20 +1,28 @@
 /** While you were out: what came meanwhile and still waits, with a way to each, until it is dismissed. */
 
 import { useEffect, useState } from "preact/hooks";
-import type { AlarmsReply, MissedReply, RemindersReply, TimersReply, VoiceMessagesReply } from "../api.ts";
+import type {
+  AlarmsReply,
+  MissedAsksReply,
+  MissedReply,
+  RemindersReply,
+  TimersReply,
+  VoiceMessagesReply,
+} from "../api.ts";
 import { account } from "../house/account.ts";
 import { HouseTrouble, request } from "../house/api.ts";
 import { onChange } from "../house/events.ts";
 import { me } from "../house/me.ts";
 import { Icon } from "../parts/icon.tsx";
+import { momentOf } from "../parts/when.ts";
 import { hrefOf } from "../route.ts";
 import { words } from "../strings/index.ts";
 import { type Missed, missedOf, stillSeen, unseenOf } from "./missed.ts";
 
 const KEY = "atlas.seen";
-const KINDS = ["voice-messages", "reminders", "timers", "alarms", "everything"];
+const KINDS = ["voice-messages", "asks", "reminders", "timers", "alarms", "everything"];
 
-const ICONS = { reminder: "bell", timer: "timer", alarm: "alarm", announcement: "sound" } as const;
+const ICONS = { ask: "shield", reminder: "bell", timer: "timer", alarm: "alarm", announcement: "sound" } as const;
 
 export function WhileOut() {
   const say = words.value.away;
@@ -58,11 +66,11 @@ export function WhileOut() {
           </li>
         )}
         {waiting.map(
-          ({ id, kind, text }) =>
+          ({ id, kind, text, at }) =>
             kind !== "message" && (
               <li key={id}>
                 <Icon name={ICONS[kind]} size={20} />
-                {kind === "announcement" ? <p>{say[kind](text)}</p> : <a href={hrefOf("time")}>{say[kind](text)}</a>}
+                <Sentence kind={kind} text={say[kind](text, at ? momentOf(at) : "")} />
               </li>
             ),
         )}
@@ -74,17 +82,23 @@ export function WhileOut() {
   );
 }
 
+/** What came, as a way to its page where there is one. */
+function Sentence({ kind, text }: Pick<Missed, "kind" | "text">) {
+  return kind === "ask" || kind === "announcement" ? <p>{text}</p> : <a href={hrefOf("time")}>{text}</a>;
+}
+
 /** Ask for all that may wait; null where the house does not answer, or not this person. */
 async function fetchMissed(person: string): Promise<Missed[] | null> {
   try {
-    const [{ messages }, { reminders }, { timers }, { alarms }, { announcements }] = await Promise.all([
+    const [{ messages }, { asks }, { reminders }, { timers }, { alarms }, { announcements }] = await Promise.all([
       request<VoiceMessagesReply>("/api/voice-messages"),
+      request<MissedAsksReply>("/api/asks/missed"),
       request<RemindersReply>("/api/reminders"),
       request<TimersReply>("/api/timers"),
       request<AlarmsReply>("/api/alarms"),
       request<MissedReply>("/api/announcements/missed"),
     ]);
-    return missedOf({ messages, reminders, timers, alarms, announcements }, person);
+    return missedOf({ messages, asks, reminders, timers, alarms, announcements }, person);
   } catch (trouble) {
     if (!(trouble instanceof HouseTrouble)) throw trouble; // else the line says how the house is
     return null;
