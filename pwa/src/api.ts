@@ -48,8 +48,10 @@ export interface AlarmItem {
   /** Seconds since 1970 */
   at: number;
   due_at: number | null;
-  /** When it last rang to its end and nobody stopped it */
+  /** When it last rang to its end and nobody stopped it, or see `silent` */
   missed_at: number | null;
+  /** Whether it was missed because it did not ring: the house was off, say */
+  silent: boolean;
   state: string;
   /** In words */
   when: string;
@@ -610,6 +612,11 @@ export interface MissedReply {
   announcements: AnnouncementItem[];
 }
 
+/** The timers that did not ring when they ended, the latest first. */
+export interface MissedTimersReply {
+  timers: TimerItem[];
+}
+
 /** What was written; it counts when Atlas is started again. */
 export interface ModelChosen {
   model: string;
@@ -899,6 +906,8 @@ export interface ReminderItem {
   heard: string;
   /** Seconds since 1970 */
   due_at: number | null;
+  /** When it was said long after its moment, for the house was off then */
+  missed_at: number | null;
   state: string;
   /** In words */
   when: string;

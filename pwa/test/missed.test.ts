@@ -6,7 +6,7 @@ import type { AlarmItem, AnnouncementItem, MissedAsk, ReminderItem, TimerItem, V
 import { missedOf, stillSeen, unseenOf } from "../src/talk/missed.ts";
 
 const message = (id: string, mine: boolean, heard_at: number | null) => ({ id, mine, heard_at }) as VoiceMessage;
-const reminder = (id: string, state: string) => ({ id, text: "bins", state }) as ReminderItem;
+const reminder = (id: string, state: string) => ({ id, text: "bins", state, missed_at: null }) as ReminderItem;
 const alarm = (id: string, missed_at: number | null, person = "") =>
   ({ id, name: "gym", when: "7 AM", person, missed_at }) as AlarmItem;
 const timer = (id: string, state: string) => ({ id, name: "eggs", state }) as TimerItem;
@@ -37,6 +37,22 @@ test("an alarm that nobody stopped is told to whose it is, each time that it was
     ["a 5", "c 6"],
   );
   assert.equal(unseenOf(missedOf({ alarms: [alarm("a", 9)] }), ["a 5"]).length, 1);
+});
+
+test("what came late or did not ring at all is told as that", () => {
+  const missed = missedOf({
+    reminders: [{ ...reminder("pills", "waiting"), missed_at: 5 }],
+    lateTimers: [{ ...timer("eggs", "ended"), ends_at: 7 }],
+    alarms: [{ ...alarm("a", 6), silent: true }],
+  });
+  assert.deepEqual(
+    missed.map(({ id, kind }) => [id, kind]),
+    [
+      ["pills 5", "lateReminder"],
+      ["eggs", "lateTimer"],
+      ["a 6", "silentAlarm"],
+    ],
+  );
 });
 
 test("what was seen is told no more, until it has been away and waits anew", () => {

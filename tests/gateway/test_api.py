@@ -47,6 +47,19 @@ async def test_a_timer_is_started_paused_made_longer_and_cancelled_by_its_id(con
         assert gone.json()["error"]["sentence"] == "There are no timers."
 
 
+async def test_a_timer_that_did_not_ring_is_told_to_whose_it_is(config, data):
+    async with api_house(config, data) as world, world.http("adult") as http, world.http("guest") as guest:
+        for name in "eggs", "tea":
+            await http.post("/api/timers", json={"seconds": 600, "name": name})
+        assert (await http.get("/api/timers/missed")).json()["timers"] == []
+        with closing(sqlite3.connect(data / "tools.db")) as tools, tools:  # as if the house had come back an hour late
+            tools.execute("UPDATE timers SET deadline = deadline - 7200, announced_at = deadline")
+            tools.execute("UPDATE timers SET person = 'Tom' WHERE name = 'tea'")
+        timers = (await http.get("/api/timers/missed")).json()["timers"]
+        assert [(timer["name"], timer["state"]) for timer in timers] == [("eggs", "ended")]
+        assert (await guest.get("/api/timers/missed")).status_code == 403
+
+
 async def test_an_alarm_is_set_switched_off_and_cancelled_by_its_id(config, data):
     async with api_house(config, data) as world, world.http("adult") as http:
         reply = await http.post("/api/alarms", json={"when": "every weekday at 6:30"})

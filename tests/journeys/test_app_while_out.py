@@ -29,6 +29,11 @@ ASKED = {  # about which list, and how it is told that nobody answered
     "de-DE": ("camping", "Ich habe gefragt, und niemand hat geantwortet"),
 }
 
+SILENT = {
+    "en-GB": ("A timer ended and did not ring", "An alarm did not ring: bins"),
+    "de-DE": ("Ein Timer ist abgelaufen und hat nicht geklingelt", "Ein Wecker hat nicht geklingelt: bins"),
+}
+
 
 @pytest.fixture(scope="module")
 def own_house(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Running]:
@@ -113,9 +118,13 @@ def test_what_nobody_stopped_heard_or_answered_is_told(own_house: Running, local
     assert send(own_house, f"/api/lists/{ASKED[locale][0]}/items", {}, "DELETE") == 202, "a person is asked first"
     post(own_house, "/api/announcements", {"text": f"dinner in {locale}"})
     post(own_house, "/api/alarms", {"when": "tomorrow at six", "name": f"gym {locale[:2]}"})
+    post(own_house, "/api/timers", {"seconds": 3600, "name": "eggs"})
+    post(own_house, "/api/alarms", {"when": "tomorrow at six", "name": "bins"})
     with closing(sqlite3.connect(own_house.data / "tools" / "tools.db")) as tools, tools:  # as if hours had gone by
         tools.execute("UPDATE broadcast SET at = at - 3601")
         tools.execute("UPDATE asks SET asked_at = asked_at - 3600, expires_at = expires_at - 3600")
+        tools.execute("UPDATE timers SET deadline = deadline - 7200, announced_at = deadline WHERE name = 'eggs'")
+        tools.execute("UPDATE alarms SET missed_at = 1, silent = 1 WHERE name = 'bins'")
         tools.execute(
             "UPDATE alarms SET missed_at = ?, due_at = NULL WHERE name = ?", (time.time(), f"gym {locale[:2]}")
         )
@@ -127,6 +136,8 @@ def test_what_nobody_stopped_heard_or_answered_is_told(own_house: Running, local
         name, words = ASKED[locale]
         expect(card.get_by_text(words)).to_contain_text(name)
         expect(card.get_by_role("link", name=f"gym {locale[:2]}", exact=False)).to_be_visible()
+        for sentence in SILENT[locale]:
+            expect(card).to_contain_text(sentence)
         page.evaluate(AXE.read_text(encoding="utf-8"))
         assert not (wrong := violations(page)), wrong
         assert page.evaluate("document.documentElement.scrollWidth") <= 320

@@ -205,7 +205,28 @@ async def test_one_whose_time_went_by_while_the_house_was_off_is_told_and_does_n
         assert (missed["urgent"], missed["late_seconds"]) == (False, 2 * HOUR)
         assert missed["text"] == "Your alarm for 7 AM did not ring."
         assert await due(after) == []
-        assert await after.said("alarms.list") == "There are no alarms."
+        assert await after.said("alarms.list") == "There is 1 alarm: 7 AM, which did not ring."
+        (alarm,) = (await after.ok("alarms.list")).data["alarms"]
+        assert (alarm["missed_at"], alarm["silent"], alarm["state"]) == (after.clock[0], True, "off")
+
+
+async def test_one_that_did_not_ring_is_known_for_a_week_also_after_a_long_journey(reopened: Any) -> None:
+    with reopened(MORNING) as before:
+        await before.ok("alarms.set", when="at seven")
+        await before.ok("alarms.set", when="every day at eight")
+    with reopened(MORNING + 30 * DAY) as after:
+        assert len(await ring(after)) == 2
+        assert [alarm["silent"] for alarm in (await after.ok("alarms.list")).data["alarms"]] == [True, True]
+        assert ", which did not ring last time" in await after.said("alarms.list")
+        after.pass_seconds(23 * HOUR)
+        await ring(after)
+        await after.ok("alarms.stop")
+        assert [alarm["missed_at"] for alarm in (await after.ok("alarms.list")).data["alarms"] if alarm["rule"]] == [
+            None
+        ]
+        after.pass_seconds(7 * DAY)
+        await ring(after)
+        assert [alarm["rule"] for alarm in (await after.ok("alarms.list")).data["alarms"]] == ["FREQ=DAILY"]
 
 
 async def test_a_house_that_comes_back_within_ten_minutes_still_rings(reopened: Any) -> None:

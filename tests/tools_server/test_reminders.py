@@ -169,6 +169,29 @@ async def test_a_week_off_tells_a_daily_reminder_once_and_goes_on(reopened: Any)
         assert [again["text"] for again in await due(after)] == ["Anna, a reminder: pills."]
 
 
+async def test_one_that_came_late_is_known_until_somebody_says_that_it_is_done(reopened: Any) -> None:
+    with reopened(MORNING) as before:
+        await before.ok("reminders.add", actor=ANNA, text="pills", when="every day at ten")
+        await before.ok("reminders.add", actor=ANNA, text="tea", when="at five")
+    with reopened(MORNING + 30 * DAY) as after:
+
+        async def missed() -> list[tuple[str, float]]:
+            reminders = (await after.ok("reminders.list", actor=ANNA)).data["reminders"]
+            return sorted((one["text"], one["missed_at"]) for one in reminders if one["missed_at"] is not None)
+
+        at = after.clock[0]
+        for _ in range(3):
+            assert len(await say_all(after)) == 2
+            after.pass_seconds(300)
+        assert await missed() == [("pills", at), ("tea", at)]
+        await after.ok("reminders.done", actor=ANNA, about="tea")
+        after.pass_seconds(HOUR - 900)
+        assert len(await say_all(after)) == 1
+        assert await missed() == [("pills", at)], "that one came in time says nothing about the other"
+        await after.ok("reminders.done", actor=ANNA)
+        assert await missed() == []
+
+
 async def test_an_unanswered_recurring_one_goes_on_with_its_next_time(world: Any) -> None:
     await world.ok("reminders.add", actor=ANNA, text="pills", when="every day at ten")
     world.pass_seconds(HOUR)

@@ -283,6 +283,29 @@ async def test_timers_survive_a_restart_and_those_that_ended_meanwhile_say_how_l
         assert await after.said("timers.left", name="roast") == "Your roast timer has 1 hour and 45 minutes left."
 
 
+async def test_one_that_did_not_ring_when_it_ended_is_known_for_a_week(reopened: Any) -> None:
+    with reopened(1_800_000_000.0) as before:
+        await before.ok("timers.start", actor=KITCHEN, seconds=600, name="pizza")
+        await before.ok("timers.start", actor=KITCHEN, seconds=890, name="tea")
+    with reopened(1_800_000_000.0 + 900) as after:
+        ids = [timer["id"] for timer in (await after.ok("timers.due", "house")).data["timers"]]
+        await after.ok("timers.announced", "house", ids=ids)
+
+        async def missed() -> list[tuple[str, float]]:
+            timers = (await after.ok("timers.due", "house", missed=True)).data["missed"]
+            return [(timer["name"], timer["ends_at"]) for timer in timers]
+
+        assert await missed() == [("pizza", 1_800_000_600)], "ten seconds late is still now"
+        assert await after.said("timers.list") == "There are no timers."
+        after.pass_seconds(7 * 86_400)
+        assert await missed() == []
+        await after.ok("timers.start", seconds=1, name="egg")
+        after.pass_seconds(1)
+        (egg,) = (await after.ok("timers.due", "house")).data["timers"]
+        await after.ok("timers.announced", "house", ids=[egg["id"]])
+        assert [row["name"] for row in after.gate._state.rows("SELECT name FROM timers")] == ["egg"]
+
+
 async def test_a_machine_that_starts_in_the_past_makes_no_timer_longer_than_it_was(world: Any, reopened: Any) -> None:
     await world.ok("timers.start", seconds=600)
     with reopened(world.clock[0] - 86_400, boot="second") as again:

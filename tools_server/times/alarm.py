@@ -31,10 +31,13 @@ class Alarm:
     at: float  # the occurrence it is about
     due_at: float | None  # when it rings next; None when it is off
     ringing_since: float | None = None
-    missed_at: float | None = None  # when it last rang to the end and nobody stopped it
+    missed_at: float | None = (
+        None  # when it last rang to its end and nobody stopped it, or it was told that it did not ring
+    )
     skipped: str = ""  # days on which its rule does not hold: ISO dates with a space between
     role: str = ""  # of who set it, as it was then
     language: str = ""  # in which it was set, and rings
+    silent: int = 0  # it was missed because it did not ring: the house was off, or nothing there could ring
 
     @property
     def recurrence(self) -> Recurrence | None:
@@ -86,18 +89,17 @@ def without(alarm: Alarm, day: date, now: float, zone: tzinfo | None) -> Alarm |
     return following(left, now, zone) if local(alarm.at, zone).date() == day else left
 
 
-def after_ring(alarm: Alarm, now: float, zone: tzinfo | None) -> Alarm | None:
+def after_ring(alarm: Alarm, now: float, zone: tzinfo | None) -> Alarm:
     """Return it after the house rang it, or told that it did not ring: to ring again, or at its end for today.
 
-    None when nothing is left of it. One that rang to the end stays, so that it can be told.
+    One that was missed stays, so that it can be told.
     """
-    if alarm.missed(now):
-        return following(alarm, now, zone)
+    silent = alarm.missed(now)
     since = alarm.ringing_since if alarm.ringing_since is not None else now
-    if now - since < RING_SECONDS:
+    if not silent and now - since < RING_SECONDS:
         return replace(alarm, ringing_since=since, due_at=now + AGAIN_SECONDS)
     over = following(alarm, now, zone) or replace(alarm, due_at=None, ringing_since=None)
-    return replace(over, missed_at=now)
+    return replace(over, missed_at=now, silent=int(silent))
 
 
 def switched_on(alarm: Alarm, now: float, zone: tzinfo | None) -> Alarm | None:
@@ -126,7 +128,9 @@ def when_words(alarm: Alarm, now: float, zone: tzinfo | None) -> str:
 def listed(alarm: Alarm, now: float, zone: tzinfo | None) -> str:
     """Return "gym, every weekday at 6:30 AM, which is off"."""
     text = f"{alarm.name}, {when_words(alarm, now, zone)}" if alarm.name else when_words(alarm, now, zone)
-    if alarm.missed_at is not None and now - alarm.missed_at < DAY:
+    if alarm.missed_at is not None and now - alarm.missed_at < DAY and alarm.silent:
+        text += _(", which did not ring last time") if alarm.rule else _(", which did not ring")
+    elif alarm.missed_at is not None and now - alarm.missed_at < DAY:
         text += _(", which nobody stopped at {ago_words}").format(
             ago_words=ago_words(local(alarm.missed_at, zone), local(now, zone))
         )
@@ -176,4 +180,4 @@ def shown(alarm: Alarm, now: float, zone: tzinfo | None) -> dict[str, Any]:
     """Return an alarm as data."""
     state = "off" if alarm.off else "ringing" if alarm.ringing_since is not None else "on"
     fields = {key: getattr(alarm, key) for key in ("id", "name", "person", "room", "rule", "at", "due_at", "missed_at")}
-    return {**fields, "state": state, "when": when_words(alarm, now, zone)}
+    return {**fields, "silent": bool(alarm.silent), "state": state, "when": when_words(alarm, now, zone)}

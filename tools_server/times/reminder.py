@@ -18,6 +18,7 @@ from tools_server.values.noun_phrases import place
 MOST_SAYINGS = 3
 AGAIN_SECONDS = 300  # time to come back from the garden
 LATE_SECONDS = 120  # from here on it is said what the reminder was for
+MISSED_SECONDS = 7 * 86_400  # that it is told to have been missed
 EVERYONE = "everyone"
 
 
@@ -39,6 +40,7 @@ class Reminder:
     due_at: float | None = None
     said: int = 0
     language: str = ""  # in which it was set, and is said
+    missed_at: float | None = None  # when it was said long after its moment: the house was off then
 
     @property
     def recurrence(self) -> Recurrence | None:
@@ -109,6 +111,8 @@ def following(reminder: Reminder, now: float, zone: tzinfo | None) -> Reminder |
 def after_saying(reminder: Reminder, now: float, zone: tzinfo | None) -> Reminder:
     """Return it after it was said and before anybody answered: to be said again, or waiting for its next time."""
     number, again = reminder.said + 1, now + AGAIN_SECONDS
+    if number == 1 and reminder.due_at is not None and now - reminder.due_at >= LATE_SECONDS:
+        reminder = replace(reminder, missed_at=now)
     later = following(reminder, now, zone)
     if later and later.at is not None and (number >= MOST_SAYINGS or later.at <= again):
         return later
@@ -218,4 +222,6 @@ def shown(reminder: Reminder, now: float, zone: tzinfo | None) -> dict[str, Any]
     """Return a reminder as data."""
     state = "unanswered" if reminder.unanswered else "told" if reminder.said else "waiting"
     fields = {key: getattr(reminder, key) for key in ("id", "text", "person", "room", "rule", "heard", "due_at")}
+    lately = reminder.missed_at is not None and now - reminder.missed_at < MISSED_SECONDS
+    fields["missed_at"] = reminder.missed_at if lately else None
     return {**fields, "state": state, "when": when_words(reminder, now, zone)}

@@ -12,6 +12,7 @@ from tools_server.values.language import text as _
 from tools_server.values.noun_phrases import place
 
 JUST_SECONDS = 30  # said a moment late, it is still now
+MISSED_SECONDS = 120  # said this late, it did not ring when it should have
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,6 +51,12 @@ class Timer:
     def ended(self, now: float) -> bool:
         """Whether it has run out."""
         return not self.paused and self.left(now) <= 0
+
+    @property
+    def missed(self) -> bool:
+        """Whether it was told so late that it may as well not have rung."""
+        late = self.announced_at is not None and self.deadline is not None and self.announced_at - self.deadline
+        return bool(late) and late >= MISSED_SECONDS
 
 
 def plain_name(name: str) -> str:

@@ -2,7 +2,7 @@
 
 Nothing rings here: the house asks `alarms.due` and rings what is urgent, then calls `alarms.announced`; half a minute
 later the alarm is due again, until it is stopped or snoozed. One whose time went by while the house was off does not
-ring any more: it is told, once.
+ring any more: it is told once, and stays in the list as one that was missed.
 """
 
 from __future__ import annotations
@@ -44,12 +44,12 @@ from tools_server.values.language import text as _
 from tools_server.values.shapes import COMING, DUE, IDS
 
 ALARM = {"id": str, "name": str, "person": str, "room": str, "rule": str, "at": float, "due_at": float | None}
-ALARM |= {"missed_at": float | None, "state": str, "when": str}
+ALARM |= {"missed_at": float | None, "silent": bool, "state": str, "when": str}
 ALARMS = {"alarms": [ALARM]}
 ALARMS_OR_ONE = {"alarms?": [ALARM], "alarm?": ALARM}
 
 MOST_ALARMS = 100  # a household has fewer; a model in a loop does not get more
-KEPT_SECONDS = 7 * 86_400  # one that nobody stopped, so that it can be told
+KEPT_SECONDS = 7 * 86_400  # one that was missed, so that it can be told
 MOST_SKIPPED = 60  # days of one alarm; more is a holiday, for which it is turned off
 FARTHEST_DAYS = 366  # a day that is skipped; rules are walked up to it
 SNOOZE_MINUTES = 9  # as clocks have done since their gears allowed no ten
@@ -79,6 +79,9 @@ MIGRATIONS = {
     """,
     "alarms language": """
         ALTER TABLE alarms ADD COLUMN language TEXT NOT NULL DEFAULT '';  -- in which it was set, and is said
+    """,
+    "alarms silent": """
+        ALTER TABLE alarms ADD COLUMN silent INTEGER NOT NULL DEFAULT 0;  -- it was missed because it did not ring
     """,
 }
 
@@ -288,10 +291,7 @@ async def announced(
     text = _("{count} rang.").format(count=plural("{count} alarm", "{count} alarms", len(rung)))
     with call.state.transaction():
         for alarm in rung:
-            if after := after_ring(alarm, now, call.zone):
-                rows.put(call, "alarms", asdict(after))
-            else:
-                rows.drop(call, "alarms", alarm.id)
+            rows.put(call, "alarms", asdict(after_ring(alarm, now, call.zone)))
         call.state.run("DELETE FROM alarms WHERE rule = '' AND due_at IS NULL AND missed_at < ?", now - KEPT_SECONDS)
         receipt = call.receipt(text, before=None, after=None)  # a ring cannot be taken back
     return Result(text, {"ids": [alarm.id for alarm in rung]}, receipt)

@@ -2,7 +2,8 @@
 
 A reminder waits for its moment (`due_at`) or for a voice (`heard`). Nothing speaks here: the house asks
 `reminders.due`, says it, and calls `reminders.announced`. What nobody acknowledges is said again, the last time
-everywhere; then it stays in the list as unanswered. What a recurring one missed while the house was off is told once.
+everywhere; then it stays in the list as unanswered. What a recurring one missed while the house was off is told once,
+and it stays in the list as missed until somebody acknowledges it.
 """
 
 from __future__ import annotations
@@ -42,7 +43,7 @@ from tools_server.values.language import text as _
 from tools_server.values.shapes import DUE, IDS
 
 REMINDER: dict[str, Any] = {"id": str, "text": str, "person": str, "room": str, "rule": str, "heard": str}
-REMINDER |= {"due_at": float | None, "state": str, "when": str}
+REMINDER |= {"due_at": float | None, "missed_at": float | None, "state": str, "when": str}
 
 MOST_REMINDERS = 300  # a household has fewer; a model in a loop does not get more
 UNANSWERED_SECONDS = 7 * 86_400  # then nobody asks about it any more
@@ -67,6 +68,9 @@ MIGRATIONS = {
     """,
     "reminders language": """
         ALTER TABLE reminders ADD COLUMN language TEXT NOT NULL DEFAULT '';  -- in which it was set, and is said
+    """,
+    "reminders missed": """
+        ALTER TABLE reminders ADD COLUMN missed_at REAL;  -- when it was said long after its moment
     """,
 }
 
@@ -178,7 +182,7 @@ async def snooze(call: Call, minutes: Minutes = 10, about: About = "") -> Result
 async def done(call: Call, about: About = "") -> Result:
     """Acknowledge a reminder: it was heard, or the thing is done. A recurring one goes on with its next time."""
     reminder = _found(call, about, prefers_aloud=True)
-    after = following(reminder, call.now(), call.zone)
+    after = following(replace(reminder, missed_at=None), call.now(), call.zone)
     text = _("Done: {text}.").format(text=spoken(reminder.text))
     if after and after.at is not None:
         text += _(" The next time is {moment_words}.").format(
@@ -226,7 +230,8 @@ async def announced(call: Call, ids: Ids) -> Result:
     with call.state.transaction():
         for reminder in reminders:
             _write(call, reminder, after_saying(reminder, now, call.zone))
-        call.state.run("DELETE FROM reminders WHERE due_at IS NULL AND heard = '' AND at < ?", now - UNANSWERED_SECONDS)
+        old = "due_at IS NULL AND heard = '' AND coalesce(missed_at, at) < ?"
+        call.state.run(f"DELETE FROM reminders WHERE {old}", now - UNANSWERED_SECONDS)  # noqa: S608  # no value in it
         receipt = call.receipt(text, before=None, after=None)  # what was said was said
     return Result(text, {"ids": [reminder.id for reminder in reminders]}, receipt)
 
@@ -349,7 +354,7 @@ def _found(call: Call, words: str, *, prefers_aloud: bool = False) -> Reminder:
 
 def _telling(reminder: Reminder) -> Reminder:
     """Return it without what no person tells reminders apart by."""
-    return replace(reminder, id="", device="", made_by="", made_at=0.0, said=0)
+    return replace(reminder, id="", device="", made_by="", made_at=0.0, said=0, missed_at=None)
 
 
 def _was_said(reminder: Reminder, now: float) -> bool:

@@ -49,6 +49,7 @@ LONGEST_SECONDS = 604_800  # a week; what is further away is a reminder
 MOST_TIMERS = 100  # a household has fewer; a model in a loop does not get more
 NEWS_SECONDS = 86_400  # after a day nobody waits to hear that one has ended
 REMEMBERED_SECONDS = 3600  # "when did the pizza timer end?" is asked within the hour
+KEPT_SECONDS = 7 * 86_400  # one that did not ring when it ended, for who wants to know what they have missed
 
 MIGRATIONS = {
     "timers": """
@@ -258,10 +259,12 @@ async def add(
     "timers.due",
     data={
         **{"timers": [DUE], "ringing": [DUE], "waiting": [TIMER | {"device": str}]},
-        **{"next_at": float | None, "now": float},
+        **{"missed?": [TIMER | {"person": str}], "next_at": float | None, "now": float},
     },
 )
-async def due(call: Call) -> Result:
+async def due(
+    call: Call, missed: Annotated[bool, Field(description="Tell also which did not ring when they ended")] = False
+) -> Result:
     """Tell the house which timers have ended and were not announced, which ring, how all stand, and what comes next."""
     timers = _waiting(call)
     now = call.now()
@@ -273,6 +276,8 @@ async def due(call: Call) -> Result:
     waiting = [_shown(timer, now) | {"device": timer.device} for timer in timers]
     rings = [_to_say(timer, ringing, now) for timer in ringing]
     data = {"timers": shown, "ringing": rings, "waiting": waiting, "next_at": min(coming, default=None), "now": now}
+    if missed:
+        data["missed"] = [_shown(timer, now) | {"person": timer.person} for timer in _missed(call)]
     return Result(text, data)
 
 
@@ -312,7 +317,7 @@ async def announced(
             announced_at = now if timer.announced_at is None else timer.announced_at
             values = announced_at, ringing, timer.id
             call.state.run("UPDATE timers SET announced_at = ?, ringing = ? WHERE id = ?", *values)
-        call.state.run("DELETE FROM timers WHERE announced_at < ?", now - REMEMBERED_SECONDS)
+        _forget(call)
         receipt = call.receipt(text, before=None, after=None)  # what was said aloud cannot be unsaid
     return Result(text, {"ids": [timer.id for timer in ended]}, receipt)
 
@@ -479,6 +484,21 @@ def _ringing(call: Call) -> list[Timer]:
     """Return the timers that were announced lately and that nobody has stopped, as far as the house knows."""
     since = call.now() - REMEMBERED_SECONDS
     return [_timer(row) for row in call.state.rows("SELECT * FROM timers WHERE ringing AND announced_at > ?", since)]
+
+
+def _missed(call: Call) -> list[Timer]:
+    """Return the timers of the last week that were told long after they had ended, the latest first."""
+    announced = "SELECT * FROM timers WHERE announced_at > ? ORDER BY announced_at DESC, id"
+    return [timer for timer in map(_timer, call.state.rows(announced, call.now() - KEPT_SECONDS)) if timer.missed]
+
+
+def _forget(call: Call) -> None:
+    """Delete the timers that ended so long ago that nobody asks for them, nor wants to know of them."""
+    old = map(_timer, call.state.rows("SELECT * FROM timers WHERE announced_at < ?", call.now() - REMEMBERED_SECONDS))
+    missed = {timer.id for timer in _missed(call)[:MOST_TIMERS]}
+    for timer in old:
+        if timer.id not in missed:
+            rows.drop(call, "timers", timer.id)
 
 
 def _to_tell(call: Call) -> list[Timer]:

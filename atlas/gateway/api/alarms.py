@@ -23,7 +23,8 @@ class AlarmItem(ApiReply):
     rule: str = Field(description="A recurrence rule of RFC 5545; empty for once")
     at: float = Field(description="Seconds since 1970")
     due_at: float | None
-    missed_at: float | None = Field(description="When it last rang to its end and nobody stopped it")
+    missed_at: float | None = Field(description="When it last rang to its end and nobody stopped it, or see `silent`")
+    silent: bool = Field(description="Whether it was missed because it did not ring: the house was off, say")
     state: str
     when: str = Field(description="In words")
 

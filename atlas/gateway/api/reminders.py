@@ -24,6 +24,7 @@ class ReminderItem(ApiReply):
     rule: str = Field(description="A recurrence rule of RFC 5545; empty for once")
     heard: str = Field(description="Whom it waits to hear; empty when it waits for a time")
     due_at: float | None = Field(description="Seconds since 1970")
+    missed_at: float | None = Field(description="When it was said long after its moment, for the house was off then")
     state: str
     when: str = Field(description="In words")
 

@@ -282,8 +282,14 @@ export const de: Words = {
     messages: (count) => (count === 1 ? "Eine Nachricht wartet auf dich." : `${count} Nachrichten warten auf dich.`),
     ask: (question, when) => `Ich habe gefragt, und niemand hat geantwortet (${when}): ${question}`,
     reminder: (text) => `Eine Erinnerung blieb ohne Antwort: ${text}`,
+    lateReminder: (text) => `Eine Erinnerung kam zu spät: ${text}`,
     timer: (name) => (name ? `Die Zeit ist um: ${name}` : "Die Zeit eines Timers ist um."),
+    lateTimer: (name, when) =>
+      name
+        ? `Ein Timer ist abgelaufen und hat nicht geklingelt (${when}): ${name}`
+        : `Ein Timer ist abgelaufen und hat nicht geklingelt (${when}).`,
     alarm: (name) => `Niemand hat einen Wecker gestoppt: ${name}`,
+    silentAlarm: (name) => `Ein Wecker hat nicht geklingelt: ${name}`,
     announcement: (text) => `Niemand hat eine Durchsage gehört: ${text}`,
     dismiss: "Gesehen",
   },

@@ -274,8 +274,12 @@ export const en = {
     messages: (count: number) => (count === 1 ? "A message waits for you." : `${count} messages wait for you.`),
     ask: (question: string, when: string) => `I asked, and nobody answered (${when}): ${question}`,
     reminder: (text: string) => `Nobody answered a reminder: ${text}`,
+    lateReminder: (text: string) => `A reminder came late: ${text}`,
     timer: (name: string) => (name ? `Time is up: ${name}` : "A timer's time is up."),
+    lateTimer: (name: string, when: string) =>
+      name ? `A timer ended and did not ring (${when}): ${name}` : `A timer ended and did not ring (${when}).`,
     alarm: (name: string) => `Nobody stopped an alarm: ${name}`,
+    silentAlarm: (name: string) => `An alarm did not ring: ${name}`,
     announcement: (text: string) => `Nobody heard an announcement: ${text}`,
     dismiss: "Seen",
   },

@@ -4,7 +4,16 @@ import type { AlarmItem, AnnouncementItem, MissedAsk, ReminderItem, TimerItem, V
 
 export interface Missed {
   id: string;
-  kind: "message" | "ask" | "reminder" | "timer" | "alarm" | "announcement";
+  kind:
+    | "message"
+    | "ask"
+    | "reminder"
+    | "lateReminder"
+    | "timer"
+    | "lateTimer"
+    | "alarm"
+    | "silentAlarm"
+    | "announcement";
   text: string; // empty for a message: it is read, and heard, on its own page
   at?: number; // seconds since 1970, where the sentence says when
 }
@@ -14,13 +23,22 @@ export interface WaitingThings {
   asks?: readonly MissedAsk[]; // that nobody answered
   reminders?: readonly ReminderItem[];
   timers?: readonly TimerItem[];
+  lateTimers?: readonly TimerItem[]; // those that did not ring when they ended
   alarms?: readonly AlarmItem[];
   announcements?: readonly AnnouncementItem[]; // those that nobody could hear
 }
 
 /** Return what waits for a person: messages and announcements that nobody heard, and what nobody answered or stopped. */
 export function missedOf(
-  { messages = [], asks = [], reminders = [], timers = [], alarms = [], announcements = [] }: WaitingThings,
+  {
+    messages = [],
+    asks = [],
+    reminders = [],
+    timers = [],
+    lateTimers = [],
+    alarms = [],
+    announcements = [],
+  }: WaitingThings,
   person = "",
 ): Missed[] {
   const isTheirs = (whose: string) => !whose || whose.toLowerCase() === person.toLowerCase();
@@ -32,14 +50,22 @@ export function missedOf(
     ...reminders
       .filter(({ state }) => state === "unanswered")
       .map(({ id, text }): Missed => ({ id, kind: "reminder", text })),
+    // One that comes again and again and is missed again is something new, as is such an alarm.
+    ...reminders
+      .filter(({ state, missed_at }) => state !== "unanswered" && missed_at !== null)
+      .map(({ id, missed_at, text }): Missed => ({ id: `${id} ${missed_at}`, kind: "lateReminder", text })),
     ...timers
       .filter(({ state }) => state === "ended")
       .map(({ id, name }): Missed => ({ id, kind: "timer", text: name })),
-    // One that rings every day and is missed again is something new.
+    ...lateTimers.map(({ id, name, ends_at }): Missed => ({ id, kind: "lateTimer", text: name, at: ends_at ?? 0 })),
     ...alarms
       .filter(({ missed_at, person: whose }) => missed_at !== null && isTheirs(whose))
       .map(
-        ({ id, missed_at, name, when }): Missed => ({ id: `${id} ${missed_at}`, kind: "alarm", text: name || when }),
+        ({ id, missed_at, silent, name, when }): Missed => ({
+          id: `${id} ${missed_at}`,
+          kind: silent ? "silentAlarm" : "alarm",
+          text: name || when,
+        }),
       ),
     ...announcements.map(({ id, text }): Missed => ({ id, kind: "announcement", text })),
   ];

@@ -5,6 +5,7 @@ import type {
   AlarmsReply,
   MissedAsksReply,
   MissedReply,
+  MissedTimersReply,
   RemindersReply,
   TimersReply,
   VoiceMessagesReply,
@@ -22,7 +23,16 @@ import { type Missed, missedOf, stillSeen, unseenOf } from "./missed.ts";
 const KEY = "atlas.seen";
 const KINDS = ["voice-messages", "asks", "reminders", "timers", "alarms", "everything"];
 
-const ICONS = { ask: "shield", reminder: "bell", timer: "timer", alarm: "alarm", announcement: "sound" } as const;
+const ICONS = {
+  ask: "shield",
+  reminder: "bell",
+  lateReminder: "bell",
+  timer: "timer",
+  lateTimer: "timer",
+  alarm: "alarm",
+  silentAlarm: "alarm",
+  announcement: "sound",
+} as const;
 
 export function WhileOut() {
   const say = words.value.away;
@@ -90,15 +100,16 @@ function Sentence({ kind, text }: Pick<Missed, "kind" | "text">) {
 /** Ask for all that may wait; null where the house does not answer, or not this person. */
 async function fetchMissed(person: string): Promise<Missed[] | null> {
   try {
-    const [{ messages }, { asks }, { reminders }, { timers }, { alarms }, { announcements }] = await Promise.all([
+    const [{ messages }, { asks }, { reminders }, { timers }, late, { alarms }, { announcements }] = await Promise.all([
       request<VoiceMessagesReply>("/api/voice-messages"),
       request<MissedAsksReply>("/api/asks/missed"),
       request<RemindersReply>("/api/reminders"),
       request<TimersReply>("/api/timers"),
+      request<MissedTimersReply>("/api/timers/missed"),
       request<AlarmsReply>("/api/alarms"),
       request<MissedReply>("/api/announcements/missed"),
     ]);
-    return missedOf({ messages, asks, reminders, timers, alarms, announcements }, person);
+    return missedOf({ messages, asks, reminders, timers, lateTimers: late.timers, alarms, announcements }, person);
   } catch (trouble) {
     if (!(trouble instanceof HouseTrouble)) throw trouble; // else the line says how the house is
     return null;
