@@ -886,6 +886,12 @@ export interface RecordReply {
   next: number | null;
 }
 
+/** What rules deny to the caller, whenever it is and whatever it is about. */
+export interface RefusalsReply {
+  /** The names of tools → why, as a sentence */
+  refused: Record<string, string>;
+}
+
 /** What is to be different. */
 export interface ReminderChange {
   text?: string;

@@ -9,6 +9,7 @@ import { listen } from "./house/events.ts";
 import { connect } from "./house/house.ts";
 import { introduce } from "./house/me.ts";
 import { install } from "./house/offline.ts";
+import { watchRefusals } from "./house/refused.ts";
 import { staysAwake } from "./house/wake-lock.ts";
 
 void begin(); // asks whose a link is before a token that counts no more makes the house wait
@@ -16,6 +17,7 @@ connect();
 watch();
 listen();
 introduce();
+watchRefusals();
 render(<App />, document.getElementById("app") as HTMLElement);
 install();
 staysAwake();

@@ -464,6 +464,22 @@ async def test_nobody_but_an_owner_is_told_of_the_record_by_the_gate_either(conf
                 assert (await world.house.use_owner_tool(tool, arguments, Actor("", "x", role))).ok == allowed
 
 
+async def test_a_page_learns_what_it_need_not_offer_and_why(config, data):
+    async with api_house(config, data) as world:
+
+        async def refused(role):
+            async with world.http(role) as http:
+                reply = await http.get("/api/rules/refused")
+                assert reply.status_code == 200, reply.text
+                return reply.json()["refused"]
+
+        assert await refused("adult") == await refused("owner") == {}
+        because = "Only who lives here and is old enough may unlock doors and gates."
+        assert (await refused("child"))["home.unlock"] == because
+        assert "home.lock" not in await refused("child"), "whoever lives here may lock"
+        assert {"lists.add", "notes.list", "messages.leave"} <= {*await refused("guest")}
+
+
 async def test_the_rules_are_explained_as_a_table(config, data):
     async with api_house(config, data) as world, world.http("owner") as http:
         reply = (await http.get("/api/rules")).json()

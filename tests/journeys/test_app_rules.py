@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator
+from uuid import uuid4
 
 import pytest
 from playwright.sync_api import Locator, Page, expect
 
 from tests.journeys.browser import ANSWER_MS, answer, connected, opened, say
-from tests.journeys.conftest import Running, running_house
+from tests.journeys.conftest import ROOT, Running, house_without_weights, running_house
 from tests.journeys.test_app_everywhere import AXE, violations
 
 pytestmark = pytest.mark.real
@@ -20,6 +22,53 @@ SENTENCE = "Children ask before they set a timer."
 def own_house() -> Iterator[Running]:
     with running_house() as running:
         yield running
+
+
+HOUSE = {
+    "devices": [
+        {"name": "Front door", "kind": "lock", "room": "Hall", "can": ["locked"], "state": {"locked": True}},
+        {"name": "Lamp", "kind": "light", "room": "Hall", "can": ["on"], "state": {"on": False}},
+    ]
+}
+LOCKED = {  # the button, and why it is not offered
+    "en-GB": ("Unlock Front door", "Only who lives here and is old enough may unlock doors and gates."),
+    "de-DE": ("Aufschließen Front door", "Türen und Tore darf nur entriegeln, wer hier wohnt und alt genug ist."),
+}
+
+
+@pytest.fixture(scope="module")
+def locked_house(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Running]:
+    folder = tmp_path_factory.mktemp("locked")
+    (folder / "house.json").write_text(json.dumps(HOUSE))
+    settings = (ROOT / "atlas.toml").read_text() + '\n[tools.home.scripted]\nfile = "house.json"\n'
+    with house_without_weights(folder, settings) as running:
+        yield running
+
+
+def token_of(house: Running, role: str) -> str:
+    made = house.atlas("token", "create", "--name", f"the {role}s {uuid4().hex[:6]}", "--role", role)
+    return made.stdout.strip().splitlines()[-1]
+
+
+@pytest.mark.parametrize("locale", LOCKED)
+def test_what_a_role_may_not_is_not_offered_and_it_is_said_why(locked_house: Running, locale: str) -> None:
+    button, because = LOCKED[locale]
+    phone = {"width": 390, "height": 844}
+    with opened(locked_house, path="home", token=token_of(locked_house, "adult"), locale=locale) as page:
+        expect(page.get_by_role("button", name=button)).to_be_visible(timeout=ANSWER_MS)
+        expect(page.get_by_text(because)).to_have_count(0)
+    token = token_of(locked_house, "child")
+    with opened(locked_house, path="home", token=token, locale=locale, viewport=phone) as page:
+        expect(page.get_by_text(because)).to_be_visible(timeout=ANSWER_MS)
+        expect(page.get_by_role("button", name=button)).to_have_count(0)
+        page.get_by_role("switch", name="Lamp").click()
+        expect(page.get_by_role("switch", name="Lamp")).to_be_checked(timeout=ANSWER_MS)
+        page.evaluate(AXE.read_text(encoding="utf-8"))
+        assert not (wrong := violations(page)), wrong
+    token = token_of(locked_house, "guest")
+    with opened(locked_house, path="lists", token=token, locale=locale, viewport=phone) as page:
+        expect(page.locator(".refused")).to_be_visible(timeout=ANSWER_MS)
+        expect(page.locator("main input")).to_have_count(0)
 
 
 def sheet(page: Page) -> Locator:

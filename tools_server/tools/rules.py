@@ -1,4 +1,4 @@
-"""Who may do what: the rules of the house, explained as a table, for its owner."""
+"""Who may do what: the rules of the house, explained as a table for its owner, and to all what they are denied."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from tools_server.sdk.toolkit import Call, Result, ToolFailed, house_look
 from tools_server.values.explain import AFTER_WORDS_OF_OTHERS, table, written
 from tools_server.values.language import plural
 from tools_server.values.language import text as _
-from tools_server.values.policy import Action, AgentAccount, Policy
+from tools_server.values.policy import Action, AgentAccount, Policy, refusing
 from tools_server.values.replay import Replay, replay
 from tools_server.values.rules import RulesWrong, policy_of
 from wall.chain import newest_first, opened
@@ -66,6 +66,20 @@ async def explain(
     }
     count = len(call.gate.policy.rules)
     return Result(plural("There is {count} rule.", "There are {count} rules.", count), data)
+
+
+@house_look("rules.refused", data={"refused": [{"tool": str, "because": str}]})
+async def refused(
+    call: Call, agent: Annotated[str, Field(max_length=60, description="Through which agent it would be asked for")]
+) -> Result:
+    """Tell what a rule denies to whoever asks, whenever it is and whatever it is about, and why."""
+    account = call.gate.agents.get(agent)
+    if account is None:
+        raise ToolFailed("not_found", _("There is no agent called {name}.").format(name=agent))
+    actions = [spec.action for spec in call.gate.tools.values()]
+    rules = [(action.tool, refusing(call.gate.policy, account, call.actor, action)) for action in actions]
+    rows = [{"tool": tool, "because": _(rule.because)} for tool, rule in rules if rule]
+    return Result(plural("{count} tool is denied.", "{count} tools are denied.", len(rows)), {"refused": rows})
 
 
 @house_look(

@@ -228,13 +228,14 @@ def decide(
 
 def visible(policy: Policy, agent: AgentAccount, actor: CallActor, action: Action) -> bool:
     """Whether a tool is worth showing: there is a moment and there are arguments with which it may be used."""
+    return _wall(agent, standing(agent, actor), action).allowed and refusing(policy, agent, actor, action) is None
+
+
+def refusing(policy: Policy, agent: AgentAccount, actor: CallActor, action: Action) -> Rule | None:
+    """Return the first rule that denies a tool to an actor whenever and with whatever arguments; None without one."""
     actor = standing(agent, actor)
-    return _wall(agent, actor, action).allowed and not any(
-        rule.then == "deny"
-        and not (rule.arguments or rule.hours or rule.days)
-        and rule.fits(agent, actor, action, {}, ANY_TIME)
-        for rule in policy.rules
-    )
+    rules = (rule for rule in policy.rules if rule.then == "deny" and not (rule.arguments or rule.hours or rule.days))
+    return next((rule for rule in rules if rule.fits(agent, actor, action, {}, ANY_TIME)), None)
 
 
 def standing(agent: AgentAccount, actor: CallActor) -> CallActor:

@@ -9,7 +9,16 @@ from typing import Annotated, Literal
 from fastapi import Depends, Path, Query
 from pydantic import Field
 
-from atlas.gateway.api.caller import OWNER, AdmitToTools, Caller, OwnerCaller, present, usual_agent
+from atlas.gateway.api.caller import (
+    OWNER,
+    AdmitToTools,
+    AnyCaller,
+    Caller,
+    OwnerCaller,
+    answer_of,
+    present,
+    usual_agent,
+)
 from atlas.gateway.api.resource import resource
 from atlas.gateway.api.shapes import ApiReply, Body, ToolReply
 from atlas.store.settings_file import HouseSettings, with_rule, without_rule
@@ -119,6 +128,20 @@ class RuleSaved(ApiReply):
     """It counts now, but for what somebody has to start again."""
 
     by_hand: list[str] = Field(description="Parts that somebody has to start again, such as by systemd")
+
+
+class RefusalsReply(ApiReply):
+    """What rules deny to the caller, whenever it is and whatever it is about."""
+
+    refused: dict[str, str] = Field(description="The names of tools → why, as a sentence")
+
+
+@router.get("/refused")
+async def list_refusals(caller: AnyCaller) -> RefusalsReply:
+    """Tell what the caller would be refused anyway, so that no page offers it. The gate decides all the same."""
+    result = await caller.house.use_owner_tool("rules.refused", {"agent": usual_agent(caller)}, caller.actor)
+    answer_of(result)  # raises what was refused
+    return RefusalsReply(refused={row["tool"]: row["because"] for row in result.data.get("refused", ())})
 
 
 @router.get("")

@@ -6,7 +6,9 @@ import type { BoardReply, TaskItem } from "../api.ts";
 import { agentQuery } from "../house/agent.ts";
 import { act } from "../house/deeds.ts";
 import { useLive } from "../house/live.ts";
+import { refusalOf } from "../house/refused.ts";
 import { AgentSwitch } from "../parts/agent-switch.tsx";
+import { Allowed } from "../parts/allowed.tsx";
 import { TextField } from "../parts/fields.tsx";
 import { Icon } from "../parts/icon.tsx";
 import { Loaded } from "../parts/loaded.tsx";
@@ -33,11 +35,13 @@ export function Board() {
     <div class="page wide">
       <h1>{words.value.pages.board}</h1>
       <AgentSwitch label={words.value.talk.whosePapers} />
-      <WordsForm
-        label={say.add}
-        placeholder={say.example}
-        onAdd={(title) => act("POST", `/api/tasks${agentQuery("?")}`, { title })}
-      />
+      <Allowed tool="tasks.add">
+        <WordsForm
+          label={say.add}
+          placeholder={say.example}
+          onAdd={(title) => act("POST", `/api/tasks${agentQuery("?")}`, { title })}
+        />
+      </Allowed>
       <Loaded live={live}>
         {({ columns, tasks }) => {
           const open = tasks.find((task) => idOf(task) === shown);
@@ -99,7 +103,7 @@ function Card({ task, columns, onOpen, dragged }: CardProperties) {
     <li
       class="card task"
       data-priority={task.priority}
-      draggable
+      draggable={!refusalOf("tasks.move")}
       onDragStart={(event) => {
         event.dataTransfer?.setData("text/plain", task.title);
         dragged.value = task;
@@ -111,7 +115,7 @@ function Card({ task, columns, onOpen, dragged }: CardProperties) {
       <button
         type="button"
         class="task-title"
-        aria-description={words.value.board.keys}
+        aria-description={refusalOf("tasks.move") ? undefined : words.value.board.keys}
         onClick={onOpen}
         onKeyDown={(event) => {
           if (!event.ctrlKey || (event.key !== "ArrowLeft" && event.key !== "ArrowRight")) return;
@@ -121,7 +125,7 @@ function Card({ task, columns, onOpen, dragged }: CardProperties) {
       >
         {task.title}
       </button>
-      <MoveTo task={task} columns={columns} />
+      {!refusalOf("tasks.move") && <MoveTo task={task} columns={columns} />}
       <TaskFacts task={task} />
     </li>
   );
@@ -180,25 +184,29 @@ function TaskSheet({ task, columns, onClose }: { task: TaskItem; columns: string
     <Sheet title={task.title} onClose={onClose}>
       <form class="fields" onSubmit={save}>
         {task.description && <p class="soft">{task.description}</p>}
-        <TextField label={say.title} value={title} maxLength={500} required />
-        <TextField label={say.dueLabel} value={due} maxLength={100} placeholder={task.due || say.dueExample} />
-        <MoveTo task={task} columns={columns} />
-        <p class="answers">
-          <button
-            type="button"
-            class="quiet"
-            onClick={() => {
-              onClose();
-              void act("DELETE", path);
-            }}
-          >
-            <Icon name="bin" size={20} />
-            {say.remove}
-          </button>
-          <button type="submit" class="solid">
-            {words.value.shell.save}
-          </button>
-        </p>
+        <Allowed tool="tasks.change">
+          <TextField label={say.title} value={title} maxLength={500} required />
+          <TextField label={say.dueLabel} value={due} maxLength={100} placeholder={task.due || say.dueExample} />
+          <MoveTo task={task} columns={columns} />
+          <p class="answers">
+            {!refusalOf("tasks.remove") && (
+              <button
+                type="button"
+                class="quiet"
+                onClick={() => {
+                  onClose();
+                  void act("DELETE", path);
+                }}
+              >
+                <Icon name="bin" size={20} />
+                {say.remove}
+              </button>
+            )}
+            <button type="submit" class="solid">
+              {words.value.shell.save}
+            </button>
+          </p>
+        </Allowed>
       </form>
     </Sheet>
   );

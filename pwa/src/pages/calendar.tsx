@@ -5,6 +5,7 @@ import { useState } from "preact/hooks";
 import type { EventItem, EventReply, EventsReply } from "../api.ts";
 import { act } from "../house/deeds.ts";
 import { useLive } from "../house/live.ts";
+import { refusalOf } from "../house/refused.ts";
 import { TextField } from "../parts/fields.tsx";
 import { Icon } from "../parts/icon.tsx";
 import { Loaded } from "../parts/loaded.tsx";
@@ -34,10 +35,12 @@ export function Calendar() {
     <div class="page wide">
       <div class="head">
         <h1>{words.value.pages.calendar}</h1>
-        <button type="button" class="solid" onClick={() => setAdding(true)}>
-          <Icon name="plus" size={20} />
-          {say.add}
-        </button>
+        {!refusalOf("calendar.add") && (
+          <button type="button" class="solid" onClick={() => setAdding(true)}>
+            <Icon name="plus" size={20} />
+            {say.add}
+          </button>
+        )}
       </div>
       <div class="head">
         <div class="stepper">

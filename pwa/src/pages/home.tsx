@@ -5,6 +5,8 @@ import type { DeviceChange, DeviceItem, DevicesReply, HomeReply } from "../api.t
 import { act } from "../house/deeds.ts";
 import { useLive } from "../house/live.ts";
 import { me } from "../house/me.ts";
+import { refusalOf } from "../house/refused.ts";
+import { Allowed } from "../parts/allowed.tsx";
 import { Icon, type IconName } from "../parts/icon.tsx";
 import { Empty, Loaded } from "../parts/loaded.tsx";
 import { hrefOf } from "../route.ts";
@@ -61,20 +63,22 @@ function Rooms({ home }: { home: HomeReply }) {
       {scenes.length > 0 && (
         <section aria-labelledby="scenes">
           <h2 id="scenes">{say.scenes}</h2>
-          <ul class="chips">
-            {scenes.map((scene) => (
-              <li key={scene.id}>
-                <button
-                  type="button"
-                  class="plain"
-                  onClick={() => act("POST", `/api/home/scenes/${encode(scene.id)}`, {})}
-                >
-                  <Icon name="scene" size={20} />
-                  {scene.name}
-                </button>
-              </li>
-            ))}
-          </ul>
+          <Allowed tool="home.scene">
+            <ul class="chips">
+              {scenes.map((scene) => (
+                <li key={scene.id}>
+                  <button
+                    type="button"
+                    class="plain"
+                    onClick={() => act("POST", `/api/home/scenes/${encode(scene.id)}`, {})}
+                  >
+                    <Icon name="scene" size={20} />
+                    {scene.name}
+                  </button>
+                </li>
+              ))}
+            </ul>
+          </Allowed>
         </section>
       )}
       {named.map(([room, devices]) => (
@@ -97,6 +101,7 @@ const encode = (id: string) => id.split("/").map(encodeURIComponent).join("/");
 
 function Device({ device }: { device: DeviceItem }) {
   const active = isActive(device);
+  const tool = toolOf(device);
   const set = (change: DeviceChange, quiet = true) =>
     act<DevicesReply>("PATCH", `/api/home/devices/${encode(device.id)}`, change, quiet);
   return (
@@ -107,17 +112,35 @@ function Device({ device }: { device: DeviceItem }) {
           <p class="name">{device.name}</p>
           <p class="soft">{stateOf(device)}</p>
         </div>
-        {device.reachable && <Main device={device} set={set} />}
+        {device.reachable && tool && !refusalOf(tool) && <Main device={device} set={set} />}
       </div>
-      {device.reachable && <Values device={device} set={set} />}
+      {device.reachable && tool && <Allowed tool={tool} />}
+      {device.reachable && !refusalOf("home.set") && <Values device={device} set={set} />}
     </div>
   );
 }
 
 type SetDevice = (change: DeviceChange, quiet?: boolean) => Promise<DevicesReply | null>;
 
+/** What a tap switches; undefined where it does nothing. */
+function tapped({ kind, can }: DeviceItem) {
+  const part = (["on", "playing", "open"] as const).find((one) => can.includes(one));
+  return kind === "climate" && part === "on" ? undefined : part;
+}
+
+/** The tool that a tap uses; "" where it does nothing. */
+function toolOf(device: DeviceItem): string {
+  const { kind, can, state } = device;
+  if (kind === "lock" && can.includes("locked")) return state.locked ? "home.unlock" : "home.lock";
+  const part = tapped(device);
+  if (part === "playing") return state.playing ? "home.pause" : "home.play";
+  if (part === "open") return state.open ? "home.close" : "home.open";
+  return part ? "home.turn" : "";
+}
+
 /** The one thing that a tap does. */
-function Main({ device: { name, kind, can, state }, set }: { device: DeviceItem; set: SetDevice }) {
+function Main({ device, set }: { device: DeviceItem; set: SetDevice }) {
+  const { name, kind, can, state } = device;
   const say = words.value.home;
   if (kind === "lock" && can.includes("locked")) {
     const locked = Boolean(state.locked);
@@ -128,8 +151,8 @@ function Main({ device: { name, kind, can, state }, set }: { device: DeviceItem;
       </button>
     );
   }
-  const part = (["on", "playing", "open"] as const).find((one) => can.includes(one));
-  if (!part || (kind === "climate" && part === "on")) return null;
+  const part = tapped(device);
+  if (!part) return null;
   const on = Boolean(state[part]);
   return (
     <button

@@ -3,6 +3,8 @@
 import type { ListEntry, ListReply, ListsReply } from "../api.ts";
 import { act } from "../house/deeds.ts";
 import { useLive } from "../house/live.ts";
+import { refusalOf } from "../house/refused.ts";
+import { Allowed } from "../parts/allowed.tsx";
 import { Icon } from "../parts/icon.tsx";
 import { Empty, Loaded } from "../parts/loaded.tsx";
 import { hrefOf, route } from "../route.ts";
@@ -38,14 +40,16 @@ export function Lists() {
                 ))}
               </ul>
               <OneList key={chosen} name={chosen} exists={names.includes(chosen)} />
-              <WordsForm
-                label={say.newList}
-                placeholder={say.newList}
-                onAdd={async (name) => {
-                  location.hash = hrefOf("lists", name).slice(1);
-                  return true;
-                }}
-              />
+              {!refusalOf("lists.add") && (
+                <WordsForm
+                  label={say.newList}
+                  placeholder={say.newList}
+                  onAdd={async (name) => {
+                    location.hash = hrefOf("lists", name).slice(1);
+                    return true;
+                  }}
+                />
+              )}
             </>
           );
         }}
@@ -59,23 +63,25 @@ function OneList({ name, exists }: { name: string; exists: boolean }) {
   const path = `/api/lists/${encodeURIComponent(name)}`;
   return (
     <section aria-label={name}>
-      <WordsForm
-        label={say.addTo(name)}
-        placeholder={say.add}
-        onAdd={(typed) =>
-          act(
-            "POST",
-            `${path}/items`,
-            {
-              items: typed
-                .split(",")
-                .map((item) => item.trim())
-                .filter(Boolean),
-            },
-            true,
-          )
-        }
-      />
+      <Allowed tool="lists.add">
+        <WordsForm
+          label={say.addTo(name)}
+          placeholder={say.add}
+          onAdd={(typed) =>
+            act(
+              "POST",
+              `${path}/items`,
+              {
+                items: typed
+                  .split(",")
+                  .map((item) => item.trim())
+                  .filter(Boolean),
+              },
+              true,
+            )
+          }
+        />
+      </Allowed>
       {exists ? (
         <Items name={name} path={path} />
       ) : (
@@ -109,9 +115,11 @@ function Items({ name, path }: { name: string; path: string }) {
               <details class="done" open={open.length === 0}>
                 <summary>{say.ticked(done.length)}</summary>
                 <Entries items={done} path={path} label={say.ticked(done.length)} />
-                <button type="button" class="quiet" onClick={() => act("DELETE", `${path}/items?checked_only=true`)}>
-                  {say.clear}
-                </button>
+                {!refusalOf("lists.clear") && (
+                  <button type="button" class="quiet" onClick={() => act("DELETE", `${path}/items?checked_only=true`)}>
+                    {say.clear}
+                  </button>
+                )}
               </details>
             )}
           </>
@@ -131,6 +139,7 @@ function Entries({ items, path, label }: { items: ListEntry[]; path: string; lab
             <input
               type="checkbox"
               checked={checked}
+              disabled={Boolean(refusalOf(checked ? "lists.add" : "lists.check"))}
               onChange={() =>
                 checked
                   ? act("POST", `${path}/items`, { items: [text] }, true)
@@ -139,14 +148,16 @@ function Entries({ items, path, label }: { items: ListEntry[]; path: string; lab
             />
             <span>{text}</span>
           </label>
-          <button
-            type="button"
-            class="round bare"
-            aria-label={`${say.remove}: ${text}`}
-            onClick={() => act("POST", `${path}/remove`, { items: [text] })}
-          >
-            <Icon name="close" size={18} />
-          </button>
+          {!refusalOf("lists.remove") && (
+            <button
+              type="button"
+              class="round bare"
+              aria-label={`${say.remove}: ${text}`}
+              onClick={() => act("POST", `${path}/remove`, { items: [text] })}
+            >
+              <Icon name="close" size={18} />
+            </button>
+          )}
         </li>
       ))}
     </ul>

@@ -6,6 +6,7 @@ import type { PeopleReply, RoomsReply, VoiceMessage, VoiceMessageReply, VoiceMes
 import { HouseTrouble, requestSound, sentenceOf } from "../house/api.ts";
 import { act, tell } from "../house/deeds.ts";
 import { useLive } from "../house/live.ts";
+import { refusalOf } from "../house/refused.ts";
 import { Icon } from "../parts/icon.tsx";
 import { Empty, Loaded } from "../parts/loaded.tsx";
 import { dateOf, timeOf } from "../parts/when.ts";
@@ -20,7 +21,7 @@ export function Messages() {
   return (
     <div class="page">
       <h1>{words.value.pages.messages}</h1>
-      <Leave />
+      {!refusalOf("messages.leave") && <Leave />}
       <Loaded live={live}>
         {({ messages }) =>
           messages.length ? (

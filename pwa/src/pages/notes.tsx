@@ -6,6 +6,7 @@ import type { FoundNotesReply, NoteReply, NotesReply, NoteTextReply } from "../a
 import { agentQuery } from "../house/agent.ts";
 import { act } from "../house/deeds.ts";
 import { useLive } from "../house/live.ts";
+import { refusalOf } from "../house/refused.ts";
 import { AgentSwitch } from "../parts/agent-switch.tsx";
 import { SearchField, TextField } from "../parts/fields.tsx";
 import { Icon } from "../parts/icon.tsx";
@@ -28,10 +29,12 @@ function AllNotes() {
     <div class="page">
       <div class="head">
         <h1>{words.value.pages.notes}</h1>
-        <a class="solid" href={hrefOf("notes", "")}>
-          <Icon name="plus" size={20} />
-          {say.write}
-        </a>
+        {!refusalOf("notes.create") && (
+          <a class="solid" href={hrefOf("notes", "")}>
+            <Icon name="plus" size={20} />
+            {say.write}
+          </a>
+        )}
       </div>
       <AgentSwitch label={words.value.talk.whosePapers} />
       <SearchField label={say.search} value={search} />

@@ -6,6 +6,8 @@ import { useEffect, useState } from "preact/hooks";
 import type { AlarmItem, AlarmsReply, ReminderItem, RemindersReply, TimerItem, TimersReply } from "../api.ts";
 import { act } from "../house/deeds.ts";
 import { useLive } from "../house/live.ts";
+import { refusalOf } from "../house/refused.ts";
+import { Allowed } from "../parts/allowed.tsx";
 import { Icon } from "../parts/icon.tsx";
 import { Loaded } from "../parts/loaded.tsx";
 import { clockOf, momentOf } from "../parts/when.ts";
@@ -204,7 +206,9 @@ function Reminders() {
           )
         }
       </Loaded>
-      <NewReminder />
+      <Allowed tool="reminders.add">
+        <NewReminder />
+      </Allowed>
     </section>
   );
 }
@@ -222,18 +226,22 @@ function Reminder({ reminder }: { reminder: ReminderItem }) {
             .join(" · ")}
         </p>
       </div>
-      <button type="button" class="plain" onClick={() => act("POST", `${path}/done`, {})}>
-        {say.done}
-        <span class="unseen">: {reminder.text}</span>
-      </button>
-      <button
-        type="button"
-        class="round"
-        aria-label={`${say.cancel}: ${reminder.text}`}
-        onClick={() => act("DELETE", path)}
-      >
-        <Icon name="close" size={20} />
-      </button>
+      {!refusalOf("reminders.done") && (
+        <button type="button" class="plain" onClick={() => act("POST", `${path}/done`, {})}>
+          {say.done}
+          <span class="unseen">: {reminder.text}</span>
+        </button>
+      )}
+      {!refusalOf("reminders.cancel") && (
+        <button
+          type="button"
+          class="round"
+          aria-label={`${say.cancel}: ${reminder.text}`}
+          onClick={() => act("DELETE", path)}
+        >
+          <Icon name="close" size={20} />
+        </button>
+      )}
     </li>
   );
 }
