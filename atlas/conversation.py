@@ -33,6 +33,9 @@ class Actor:
 HOUSE = Actor(person="", device="house", role="owner")  # when nobody asked: bells, health, warming up
 
 
+Margins = tuple[tuple[str, float], ...]  # a text, and nats a token
+
+
 @dataclass(frozen=True, slots=True)
 class Utterance:
     """One stretch of user speech: its best text, other readings of it, and how long it lasted."""
@@ -42,6 +45,7 @@ class Utterance:
     alternatives: tuple[str, ...] = ()  # other transcripts, best first, without `text`
     possible: tuple[str, ...] = ()  # up to three commands that it may have been: to be asked about, not done
     doubtful: bool = False  # the recogniser itself hardly believes these words
+    margins: Margins = ()  # of what was weighed, by how much it is less likely than what was read best
     language: str = ""  # in which it was spoken, of those of the house; "" is the house's own
 
 
@@ -168,6 +172,7 @@ class Turn:
     alternatives: tuple[str, ...] = ()
     possible: tuple[str, ...] = ()  # see `Utterance`
     doubtful: bool = False
+    margins: Margins = ()
     agent: str = ""  # an agent asked for by name; "" lets the router choose
     history: tuple[Message, ...] = ()
     max_tokens: int | None = None

@@ -538,7 +538,7 @@ def _readings(turn: Turn) -> SpeechReadings | None:
     """Return what a recogniser made of a turn that was spoken; `None` of a typed one."""
     if turn.channel != "voice":
         return None
-    return SpeechReadings(turn.alternatives, turn.possible, turn.doubtful, turn.voice)
+    return SpeechReadings(turn.alternatives, turn.possible, turn.doubtful, turn.voice, turn.margins)
 
 
 def _deed(call: ToolCall, result: ToolResult) -> TurnDeed:

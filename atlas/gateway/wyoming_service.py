@@ -240,6 +240,7 @@ class Connection:
             alternatives=heard.alternatives,
             possible=heard.possible,
             doubtful=heard.doubtful,
+            margins=heard.margins,
             language=heard.language,
         )
 

@@ -7,7 +7,7 @@ from dataclasses import replace
 from itertools import zip_longest
 
 from atlas.conversation import Utterance
-from atlas.speech.stt import Hearing, SoundReading, Weight
+from atlas.speech.stt import Hearing, SoundReading, Weight, margins_of
 
 MOST_READINGS = 4  # of each
 
@@ -60,7 +60,7 @@ class BothHearings:
         if not better.text or not self._agreed:
             return replace(better if better.text else quick, alternatives=(), doubtful=True)
         text, *others = dict.fromkeys(reading.text for reading in self._agreed)
-        return replace(better, text=text, alternatives=tuple(others))
+        return replace(better, text=text, alternatives=tuple(others), margins=margins_of(self.readings))
 
     def second_pass(self) -> Hearing | None:
         """Return nothing better than this."""

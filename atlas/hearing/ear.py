@@ -13,7 +13,7 @@ from dataclasses import replace
 from enum import Enum
 
 from atlas.audio import AudioChunk
-from atlas.conversation import Utterance
+from atlas.conversation import Margins, Utterance
 from atlas.hearing.both import BothHearings
 from atlas.hearing.nearest import MOST_READINGS, Book, Candidate, nearest, plain_words, written
 from atlas.hearing.search import WayMatch
@@ -196,12 +196,14 @@ class Ear:
             sure = far <= DOUBTFUL
             possible = best.distance <= book.ask_near and far <= TOO_DOUBTFUL
         if possible and (negated or not sure):
-            return replace(plain, possible=_with_rivals(best, commands, book.ask_near))
+            margins = plain.margins + _margins(both, commands)
+            return replace(plain, possible=_with_rivals(best, commands, book.ask_near), margins=margins)
         if negated or not (sure or _is_near(both, best, book.near, book.less_likely)):
             return None
         texts = _with_rivals(best, commands, book.ask_near or book.near)
         others = (plain.text, *plain.alternatives)
-        return Utterance(texts[0], both.seconds, others, texts if len(texts) > 1 else (), not sure, both.language)
+        margins, several = plain.margins + _margins(both, commands), texts if len(texts) > 1 else ()
+        return Utterance(texts[0], both.seconds, others, several, not sure, margins, both.language)
 
     def _is_known(self, one: Candidate) -> bool:
         """Whether a command names only what is here, as far as that can be told."""
@@ -240,13 +242,15 @@ class Ear:
             others = (plain.text, *plain.alternatives) if plain.text else ()
             possible = texts if len(texts) > 1 else ()
             doubtful = _is_doubtful(hearing, book, meant)
-            return Utterance(texts[0], hearing.seconds, others, possible, doubtful, hearing.language)
+            margins = plain.margins + _margins(hearing, commands)
+            return Utterance(texts[0], hearing.seconds, others, possible, doubtful, margins, hearing.language)
         if plain.text and sense in (Sense.NOTHING, Sense.NEGATED) and commands[0] is candidates[0]:
             maybe = commands[0]
             known = self._sense(written(maybe.match.text)) is Sense.COMMAND and book.knows(maybe.match.text)
             near = book.ask_near if sense is Sense.NOTHING else book.near
             if known and _is_near(hearing, maybe, near, book.ask_less_likely):
-                return replace(plain, possible=_with_rivals(maybe, commands, near))
+                margins = plain.margins + _margins(hearing, commands)
+                return replace(plain, possible=_with_rivals(maybe, commands, near), margins=margins)
         return None
 
 
@@ -264,6 +268,13 @@ def _with_rivals(meant: Candidate, commands: Sequence[Candidate], near: float) -
     """Return a command, and those that are nearly as likely."""
     rivals = [one for one in commands if one.score >= meant.score - RIVAL and one.distance <= near]
     return tuple(dict.fromkeys(written(one.match.text) for one in (meant, *rivals)))[:MOST_POSSIBLE]
+
+
+def _margins(hearing: Hearing, commands: Sequence[Candidate]) -> Margins:
+    """Return by how many nats a token each command is less likely on the sound than what was read, where weighed."""
+    best = hearing.readings[0].score
+    weights = [(written(one.match.text), one.weight) for one in commands]
+    return tuple((text, round(best - one.sound / max(1, one.tokens), 3)) for text, one in weights if one)
 
 
 def _is_unsure(hearing: Hearing) -> bool:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from atlas.audio import AudioChunk
-from atlas.conversation import Utterance
+from atlas.conversation import Margins, Utterance
 
 LIKELY = -0.3  # the log-probability of a word that was heard well
 MAX_UTTERANCE_SECONDS = 28.0  # a Whisper window is 30 s; longer sound is cut by whoever collects it
@@ -19,6 +19,11 @@ class SoundReading:
 
     text: str
     score: float
+
+
+def margins_of(readings: Sequence[SoundReading]) -> Margins:
+    """Return by how much each reading is less likely than the best."""
+    return tuple((one.text, round(readings[0].score - one.score, 3)) for one in readings)
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,7 +12,7 @@ import math
 import os
 import threading
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -27,11 +27,12 @@ from atlas.config import NO_SECOND_EARS, SpeechConfig
 from atlas.conversation import Utterance
 from atlas.errors import EngineError
 from atlas.speech.loops import cut_loop
-from atlas.speech.stt import MAX_UTTERANCE_SECONDS, Hearing, Judge, SoundReading, Stt, Weight
+from atlas.speech.stt import MAX_UTTERANCE_SECONDS, Hearing, Judge, SoundReading, Stt, Weight, margins_of
 from atlas.speech.worker import Worker
 
 PAD_SECONDS = 8.0  # less of it and words are lost, most of all at the end: see docs/log.md
 FRAMES_PER_SECOND = 100
+LOOSE_ENDS = " ,;-"  # that a reading which was cut off ends with
 BEAMS = 5  # the right words are among five readings more often than among three, and it takes as long
 FIRST_TOKENS, FIRST_TOKENS_PER_SECOND = 6, 4  # the usual length of what is said, and room to see a repeat begin
 MORE_TOKENS = 8
@@ -171,7 +172,9 @@ class _Heard:
         texts = _each_once([reading.text for reading in readings])
         if not texts:
             return Utterance("", self.seconds)
-        return Utterance(texts[0], self.seconds, texts[1:], doubtful=best.score < DOUBTFUL, language=self.language)
+        doubtful = best.score < DOUBTFUL
+        margins = margins_of([replace(one, text=one.text.rstrip(LOOSE_ENDS)) for one in readings])
+        return Utterance(texts[0], self.seconds, texts[1:], (), doubtful, margins, self.language)
 
     @cached_property
     def _read(self) -> tuple[Sequence[SoundReading], float]:
@@ -384,5 +387,5 @@ def _each_once(texts: list[str]) -> tuple[str, ...]:
     seen: dict[str, str] = {}
     for text in texts:
         if plain := "".join(c for c in text.lower() if c.isalnum() or c == " ").strip():
-            seen.setdefault(plain, text.rstrip(" ,;-"))
+            seen.setdefault(plain, text.rstrip(LOOSE_ENDS))
     return tuple(seen.values())

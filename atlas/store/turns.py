@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from typing import Any, Literal
 
-from atlas.conversation import Usage
+from atlas.conversation import Margins, Usage
 from atlas.events import End, Route
 
 DeedState = Literal["done", "asks", "refused", "failed"]
@@ -23,6 +23,7 @@ class SpeechReadings:
     possible: tuple[str, ...] = ()  # commands that it may have been, which were asked about
     doubtful: bool = False  # it hardly believed these words
     voice: str = ""  # the person whose voice it was taken for
+    margins: Margins = ()  # see `Utterance`
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,7 +93,7 @@ def latest(
     """Return the last `count` turns that began in a stretch of time, newest first."""
     rows = connection.execute(
         "SELECT id, agent, reason, path, device, spoken, began, ended, end, error, timings,"
-        " tainted, prompt_tokens, cached_tokens, completion_tokens FROM turns"
+        " tainted, readings, prompt_tokens, cached_tokens, completion_tokens FROM turns"
         " WHERE began >= ? AND began < ? ORDER BY number DESC LIMIT ?",
         (since, before, count),
     )
@@ -100,12 +101,13 @@ def latest(
 
 
 def _turn(*row: Any) -> TurnRecord:
-    identity, agent, reason, path, device, spoken, began, ended, end, error, timings, tainted, *tokens = row
+    identity, agent, reason, path, device, spoken, began, ended, end, error, timings, tainted, readings, *tokens = row
     return TurnRecord(
         *(identity, agent, reason, path, device, bool(spoken), began, ended, end, error),
         timings=json.loads(timings),
         usage=Usage(*tokens),
         tainted=bool(tainted),
+        readings=readings_of(readings),
     )
 
 
@@ -114,8 +116,9 @@ def readings_of(stored: str) -> SpeechReadings | None:
     if not stored:
         return None
     values = json.loads(stored)
+    margins = tuple((text, margin) for text, margin in values.get("margins", ()))  # not in rows of older versions
     return SpeechReadings(
-        tuple(values["others"]), tuple(values["possible"]), values["doubtful"], values.get("voice", "")
+        tuple(values["others"]), tuple(values["possible"]), values["doubtful"], values.get("voice", ""), margins
     )
 
 

@@ -579,6 +579,7 @@ class Session:
             alternatives=only.alternatives if only else (),
             possible=only.possible if only else (),
             doubtful=bool(only and only.doubtful),
+            margins=only.margins if only else (),
             language=spoken[-1].language if spoken and not wish.text else "",
             agent=wish.agent or self.wish.agent,
             history=wish.history,

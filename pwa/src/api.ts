@@ -418,6 +418,18 @@ export interface HealthReply {
   parts: PartItem[];
 }
 
+/** How surely a spoken turn was heard. */
+export interface HeardMargin {
+  /** Whether the recogniser hardly believed the words */
+  doubtful: boolean;
+  /** How many other readings and commands there were */
+  rivals: number;
+  /** How many commands it may have been and was asked about */
+  questions: number;
+  /** By how many nats a token the likeliest of those was less likely than what was read best */
+  margin: number | null;
+}
+
 /** What a recogniser made of what was spoken, beside the words that were taken for it. */
 export interface HeardReadings {
   /** Other readings, the best first */
@@ -428,6 +440,8 @@ export interface HeardReadings {
   doubtful: boolean;
   /** The person whose voice it was taken for; empty where nobody's was known */
   voice: string;
+  /** By how many nats a token a text is less likely than what was read best; of those that were weighed */
+  margins: Record<string, number>;
 }
 
 /** The changes, the latest first. */
@@ -1324,6 +1338,8 @@ export interface TurnItem {
   prompt_tokens: number;
   cached_tokens: number;
   completion_tokens: number;
+  /** Null when it was typed */
+  heard: HeardMargin | null;
 }
 
 /** Turns, the latest first. */

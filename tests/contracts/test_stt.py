@@ -145,6 +145,9 @@ async def test_commands_are_understood_once_and_not_over_and_over(whisper, spoke
     assert plain(heard.text).replace("10", "ten") == plain(sentence)
     for other in heard.alternatives:
         assert len(plain(other).split()) <= 2 * len(plain(sentence).split()), "people say 'yes, yes', and no more"
+    margins = dict(reversed(heard.margins))
+    assert margins[heard.text] == 0.0
+    assert all(margins[other] > 0.0 for other in heard.alternatives)
 
 
 @pytest.mark.real

@@ -89,6 +89,25 @@ async def test_a_reminder_is_added_changed_and_finished_by_its_id(config, data):
         assert (await http.get("/api/reminders")).json()["reminders"] == []
 
 
+async def test_the_owner_sees_how_surely_a_turn_was_heard_and_no_words(config, data):
+    async with api_house(config, data) as world, world.http("owner") as http:
+        actor = Actor("", "the adult", "adult", "Kitchen")
+
+        async def emit(event):
+            pass
+
+        typed = Turn(fresh_id("turn"), "why is the sky blue", actor, time.time(), agent="family")
+        margins = (("why is the sky blue", 0.0), ("why is the guy blue", 0.2), ("why's this guy blue", 0.4))
+        others = tuple(text for text, _ in margins[1:])
+        spoken = replace(typed, id=fresh_id("turn"), channel="voice", alternatives=others, margins=margins)
+        for turn in (typed, spoken):
+            await world.house.reply(turn, emit)
+        reply = await http.get("/api/turns")
+        heard = {"doubtful": False, "rivals": 2, "questions": 0, "margin": 0.2}
+        assert [turn["heard"] for turn in reply.json()["turns"]] == [heard, None]
+        assert "guy" not in reply.text
+
+
 async def test_what_cannot_be_is_refused_in_one_shape(config, data):
     async with api_house(config, data) as world, world.http("adult") as http, world.http(None) as stranger:
         for reply, status, code in (
@@ -303,6 +322,7 @@ async def test_what_was_heard_and_done_comes_back_and_one_exchange_is_forgotten(
 
         spoken = Turn(fresh_id("turn"), "set a timer", actor, time.time(), channel="voice", agent="family")
         spoken = replace(spoken, alternatives=("set a tire",), possible=("set a timer", "stop a timer"), doubtful=True)
+        spoken = replace(spoken, margins=(("set a timer", 0.0), ("set a tire", 0.25), ("set a tire", 0.5)))
         typed = Turn(fresh_id("turn"), "what colour is the sky", actor, time.time(), agent="family")
         for turn in (spoken, typed):
             await world.house.reply(turn, emit)
@@ -312,6 +332,7 @@ async def test_what_was_heard_and_done_comes_back_and_one_exchange_is_forgotten(
             "possible": ["set a timer", "stop a timer"],
             "doubtful": True,
             "voice": "",
+            "margins": {"set a timer": 0.0, "set a tire": 0.25},
         }
         [deed] = first["deeds"]
         assert (deed["tool"], deed["state"]) == ("timers.start", "done")

@@ -112,6 +112,15 @@ def test_two_that_are_as_likely_to_both_are_both_possible(ear):
     assert heard.possible
 
 
+def test_how_much_less_likely_each_command_was_than_what_was_read_is_known(ear):
+    likely = ("Turn on the kettle.",)
+    better = Heard("Turn on the metal.", likely=likely, other=LIKELY - 0.5)
+    heard = ear.judge(Heard("Turn on the settle.", likely=likely, other=LIKELY - 0.5, better=better))
+    margins = dict(heard.margins)
+    assert margins["Turn on the kettle."] == pytest.approx(-0.7 - LIKELY)
+    assert margins["Turn on the petal."] - margins["Turn on the kettle."] == pytest.approx(0.5)
+
+
 def test_words_that_no_way_says_are_believed_where_both_read_them_first(ear):
     agreed = ear.judge(Heard("It's too hot in here.", better=Heard("It's too hot in here.")))
     alone = ear.judge(Heard("It's too hard to hear.", better=Heard("It's too hot in here.")))

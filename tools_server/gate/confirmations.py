@@ -233,8 +233,8 @@ class Confirmations:
 
     def _forget(self, deed: ConfirmedCall) -> None:
         """Delete what is closed and need not be told, such as an older question about a deed that is asked anew."""
-        kept = [ask.id for ask in (*self._open(), *self.unanswered()) if ask.deed != deed]
-        self._state.run("DELETE FROM asks WHERE id NOT IN (SELECT value FROM json_each(?))", json.dumps(kept))
+        ids = [ask.id for ask in (*self._open(), *self.unanswered()) if ask.deed != deed]
+        self._state.run("DELETE FROM asks WHERE id NOT IN (SELECT value FROM json_each(?))", json.dumps(ids))
 
     # ── rows ───────────────────────────────────────────────────────────────────────────────────────
 

@@ -15,7 +15,7 @@ from fastapi import Depends, Path, Query, Request
 from pydantic import BeforeValidator, Field
 from starlette.responses import Response
 
-from atlas.conversation import Actor
+from atlas.conversation import Actor, Margins
 from atlas.errors import RequestError
 from atlas.gateway.api.caller import EVERYBODY, AdmitToTools, Caller, usual_agent
 from atlas.gateway.api.resource import resource
@@ -108,6 +108,10 @@ class SaidMessage(ApiReply):
     tools: list[str] = Field(description="What it used")
 
 
+def _by_text(margins: Margins) -> dict[str, float]:
+    return dict(reversed(margins))  # what stands twice counts as it was read
+
+
 class HeardReadings(ApiReply):
     """What a recogniser made of what was spoken, beside the words that were taken for it."""
 
@@ -115,6 +119,9 @@ class HeardReadings(ApiReply):
     possible: list[str] = Field(description="Commands that it may have been, which were asked about")
     doubtful: bool = Field(description="Whether it hardly believed these words")
     voice: str = Field(description="The person whose voice it was taken for; empty where nobody's was known")
+    margins: Annotated[dict[str, float], BeforeValidator(_by_text)] = Field(
+        description="By how many nats a token a text is less likely than what was read best; of those that were weighed"
+    )
 
 
 class SaidDeed(ApiReply):

@@ -16,11 +16,22 @@ from atlas.gateway.api.caller import Caller, OwnerCaller
 from atlas.gateway.api.resource import resource
 from atlas.gateway.api.shapes import ApiReply, Since
 from atlas.router import spoken_reason
-from atlas.store.turns import TurnRecord
+from atlas.store.turns import SpeechReadings, TurnRecord
 
 MOST_COUNTED = 20_000  # turns of one percentile page; a busy house has some hundreds a day
 DAY_SECONDS = 86_400
 router = resource("turns", asks=False)
+
+
+class HeardMargin(ApiReply):
+    """How surely a spoken turn was heard."""
+
+    doubtful: bool = Field(description="Whether the recogniser hardly believed the words")
+    rivals: int = Field(description="How many other readings and commands there were")
+    questions: int = Field(description="How many commands it may have been and was asked about")
+    margin: float | None = Field(
+        description="By how many nats a token the likeliest of those was less likely than what was read best"
+    )
 
 
 class TurnItem(ApiReply):
@@ -40,6 +51,7 @@ class TurnItem(ApiReply):
     prompt_tokens: int
     cached_tokens: int
     completion_tokens: int
+    heard: HeardMargin | None = Field(description="Null when it was typed")
 
 
 class TurnsReply(ApiReply):
@@ -109,6 +121,18 @@ def _item(one: TurnRecord) -> TurnItem:
         prompt_tokens=one.usage.prompt,
         cached_tokens=one.usage.cached,
         completion_tokens=one.usage.completion,
+        heard=_heard(one.readings) if one.readings else None,
+    )
+
+
+def _heard(readings: SpeechReadings) -> HeardMargin:
+    rivals = dict.fromkeys([*readings.others, *readings.possible])
+    margins = [margin for text, margin in readings.margins if text in rivals]
+    return HeardMargin(
+        doubtful=readings.doubtful,
+        rivals=len(rivals),
+        questions=len(readings.possible),
+        margin=min(margins, default=None),
     )
 
 

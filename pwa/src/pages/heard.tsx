@@ -31,7 +31,7 @@ export function HeardSheet({ turn, onClose }: { turn: SaidTurn; onClose: (gone: 
     <Sheet title={turn.readings ? say.title : say.titleTyped} onClose={() => onClose(false)}>
       <div class="fields heard">
         <blockquote>{spokenText(turn) || say.noWords}</blockquote>
-        {turn.readings && <Readings readings={turn.readings} />}
+        {turn.readings && <Readings text={spokenText(turn)} readings={turn.readings} />}
         {answer && (
           <p>
             <span class="soft">{words.value.talk.house}: </span>
@@ -61,8 +61,30 @@ export function HeardSheet({ turn, onClose }: { turn: SaidTurn; onClose: (gone: 
   );
 }
 
-function Readings({ readings: { others, possible, doubtful, voice } }: { readings: HeardReadings }) {
+/** In words and as a number, by how much less likely a text was than what was read best; "" where nobody weighed it. */
+export function marginOf(margin: number | undefined | null): string {
+  if (margin === undefined || margin === null) return "";
+  const say = words.value.heard.margins;
+  const apart = margin < 0.1 ? say.near : margin < 0.5 ? say.behind : say.far;
+  return `${apart} (${margin.toLocaleString(words.value.language, { maximumFractionDigits: 2 })})`;
+}
+
+function Weighed({ texts, margins }: { texts: string[]; margins: HeardReadings["margins"] }) {
+  return (
+    <ul>
+      {texts.map((text) => (
+        <li key={text}>
+          {text} <span class="soft">{marginOf(margins[text])}</span>
+        </li>
+      ))}
+    </ul>
+  );
+}
+
+function Readings({ text, readings }: { text: string; readings: HeardReadings }) {
+  const { others, possible, doubtful, voice, margins } = readings;
   const say = words.value.heard;
+  const weighed = [...others, ...possible].some((one) => one in margins);
   return (
     <>
       {voice && <p class="soft">{say.byVoice(voice)}</p>}
@@ -70,23 +92,17 @@ function Readings({ readings: { others, possible, doubtful, voice } }: { reading
       {others.length > 0 && (
         <section aria-labelledby="others">
           <h3 id="others">{say.others}</h3>
-          <ul>
-            {others.map((text) => (
-              <li key={text}>{text}</li>
-            ))}
-          </ul>
+          <Weighed texts={others} margins={margins} />
         </section>
       )}
       {possible.length > 0 && (
         <section aria-labelledby="possible">
           <h3 id="possible">{say.possible}</h3>
-          <ul>
-            {possible.map((text) => (
-              <li key={text}>{text}</li>
-            ))}
-          </ul>
+          <Weighed texts={possible} margins={margins} />
         </section>
       )}
+      {margins[text] > 0 && <p class="soft">{say.nearest(marginOf(margins[text]))}</p>}
+      {weighed && <p class="soft">{say.marginHow}</p>}
       {!others.length && !possible.length && !doubtful && <p class="soft">{say.sure}</p>}
     </>
   );

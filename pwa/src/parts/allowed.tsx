@@ -6,12 +6,11 @@ import { Icon } from "./icon.tsx";
 
 export function Allowed({ tool, children }: { tool: string; children?: ComponentChildren }) {
   const because = refusalOf(tool);
-  return because ? (
+  if (!because) return children;
+  return (
     <p class="soft refused">
       <Icon name="lock" size={18} />
       <span>{because}</span>
     </p>
-  ) : (
-    <>{children}</>
   );
 }

@@ -343,6 +343,10 @@ export const de: Words = {
     possible: "Atlas hat gefragt, ob du meinst",
     doubtful: "Atlas hat diesen Wörtern selbst kaum geglaubt.",
     sure: "Anderes war nicht herauszuhören.",
+    margins: { near: "fast ebenso wahrscheinlich", behind: "weniger wahrscheinlich", far: "viel unwahrscheinlicher" },
+    nearest: (margin) => `Was genommen wurde, ist ${margin}: das Nächste, was man hier sagen kann.`,
+    marginHow:
+      "Die Zahl sagt, um wie viele Nats je Token es unwahrscheinlicher ist als das am besten Gelesene; 0 ist ebenso wahrscheinlich.",
     byVoice: (person: string) => `An der Stimme für ${person} gehalten.`,
     remove: "Das vergessen",
     teach: "Das habe ich gesagt…",
@@ -741,6 +745,14 @@ export const de: Words = {
       first_sound_at_ms: "der erste Ton, nach",
     } as Record<string, string>,
     tokens: "Tokens",
+    heard: "Gehört",
+    rivals: (count) =>
+      count === 0
+        ? "nichts anderes darin"
+        : count === 1
+          ? "eine andere Lesart"
+          : `${count} andere Lesarten, die nächste`,
+    askedAbout: (count) => (count === 1 ? "nachgefragt" : `nach ${count} Befehlen gefragt`),
     tokensOf: (prompt: number, cached: number, completion: number) =>
       `${prompt} gelesen, ${cached} davon bekannt, ${completion} geschrieben`,
     stage: "Was gemessen wird",

@@ -332,6 +332,10 @@ export const en = {
     possible: "It asked whether you meant",
     doubtful: "Atlas hardly believed these words.",
     sure: "It heard nothing else in it.",
+    margins: { near: "nearly as likely", behind: "less likely", far: "much less likely" },
+    nearest: (margin: string) => `What was taken is ${margin}: the nearest that can be said here.`,
+    marginHow:
+      "The number says by how many nats a token it is less likely than what was read best; 0 is just as likely.",
     byVoice: (person: string) => `Taken for ${person} by voice.`,
     remove: "Forget this",
     teach: "This is what I said…",
@@ -726,6 +730,10 @@ export const en = {
       first_sound_at_ms: "the first sound, after",
     } as Record<string, string>,
     tokens: "tokens",
+    heard: "Heard",
+    rivals: (count: number) =>
+      count === 0 ? "nothing else in it" : count === 1 ? "one other reading" : `${count} other readings, the nearest`,
+    askedAbout: (count: number) => (count === 1 ? "asked about" : `asked about ${count} commands`),
     tokensOf: (prompt: number, cached: number, completion: number) =>
       `${prompt} read, ${cached} of them known, ${completion} written`,
     stage: "What is measured",

@@ -1,11 +1,12 @@
 /** Turns: where the time of an answer went, one by one and over days. */
 
 import { useState } from "preact/hooks";
-import type { TurnDay, TurnDaysReply, TurnItem, TurnsReply } from "../../api.ts";
+import type { HeardMargin, TurnDay, TurnDaysReply, TurnItem, TurnsReply } from "../../api.ts";
 import { useLive } from "../../house/live.ts";
 import { Loaded } from "../../parts/loaded.tsx";
 import { addDays, dayOf, isoDay, momentOf } from "../../parts/when.ts";
 import { words } from "../../strings/index.ts";
+import { marginOf } from "../heard.tsx";
 
 // From the end of the words to the first sound, as the house's clock has it: each stage ends at its mark.
 const STAGES = [
@@ -108,6 +109,12 @@ function Turn({ turn }: { turn: TurnItem }) {
         <p>{turn.reason}</p>
         <Bars timings={turn.timings} />
         <dl class="facts">
+          {turn.heard && (
+            <div>
+              <dt>{say.heard}</dt>
+              <dd>{heardOf(turn.heard)}</dd>
+            </div>
+          )}
           {turn.prompt_tokens > 0 && (
             <div>
               <dt>{say.tokens}</dt>
@@ -118,6 +125,15 @@ function Turn({ turn }: { turn: TurnItem }) {
       </details>
     </li>
   );
+}
+
+/** How surely it was heard, in a sentence; the words themselves stand with what was said, for those who said them. */
+function heardOf({ doubtful, rivals, questions, margin }: HeardMargin): string {
+  const say = words.value.house;
+  const apart = [say.rivals(rivals), marginOf(margin)].filter(Boolean).join(", ");
+  return [apart, questions ? say.askedAbout(questions) : "", doubtful ? words.value.heard.doubtful : ""]
+    .filter(Boolean)
+    .join(" · ");
 }
 
 interface Bar {
