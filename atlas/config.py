@@ -64,7 +64,8 @@ class LlmConfig:
     patience_seconds: float = 15.0  # without a word; then it is given up, and somebody says so
     context: int = 4096  # tokens
     threads: int = 2
-    gpu_layers: int = 0
+    gpu_layers: int = 0  # embedded: of the model, how many are computed by GPUs; -1 is all
+    gpu: int = -1  # embedded: the one card that computes them, by the number that nvidia-smi gives it; -1 is all cards
     conversations: int = 8  # how many key-value caches are kept
     embedder: str = "all-minilm-l6-v2"  # embedded: makes vectors of texts, when it is on disk; "" is none
 
@@ -362,6 +363,7 @@ BOUNDS = {
     "port": (1, 65_535),
     "https_port": (1, 65_535),
     "gpu_layers": (-1, 10_000),
+    "gpu": (-1, 63),
     "call_seconds": (0.1, 3_600),
     "patience_seconds": (1, 600),
     "volume": (0, 4),

@@ -260,7 +260,7 @@ def _llm_host(config: Config, name: str, llm: LlmConfig) -> Program:
     command = (
         *(sys.executable, "-m", "atlas.llm_host.server", "--socket", str(path)),
         *("--model", str(weights(config, llm)), "--name", llm.model, "--context", str(llm.context)),
-        *("--threads", str(llm.threads), "--gpu-layers", str(llm.gpu_layers)),
+        *("--threads", str(llm.threads), "--gpu-layers", str(llm.gpu_layers), "--gpu", str(llm.gpu)),
         *("--conversations", str(llm.conversations)),
         *("--kept", str(config.data / "kept" / f"llm-{name}")),
         *(("--embedder", str(encoder)) if (encoder := embedder(config, llm)) else ()),

@@ -70,10 +70,12 @@ def main() -> None:
     parser.add_argument("--context", type=_count, default=4096, help="tokens, shared by all conversations")
     parser.add_argument("--threads", type=_count, default=2)
     parser.add_argument("--gpu-layers", type=int, default=0, help="-1 is all")
+    parser.add_argument("--gpu", type=int, default=-1, help="the one card to use, as nvidia-smi counts; -1 is all")
     parser.add_argument("--conversations", type=_count, default=8, help="how many key-value caches are kept")
     parser.add_argument("--embedder", type=Path, help="the GGUF file of a sentence encoder, called by its folder")
     parser.add_argument("--kept", type=Path, metavar="FOLDER", help="where conversations go on from after a restart")
     given = parser.parse_args()
+    os.environ.update(cards_seen(given.gpu))  # before llama.cpp looks for cards, which it does as it loads a model
     logs.to_stderr(logging.INFO, "%(asctime)s %(levelname)s %(name)s %(message)s")
     logging.getLogger("uvicorn").setLevel(logging.WARNING)
     logging.getLogger("uvicorn.error").addFilter(_is_no_stop)
@@ -95,6 +97,15 @@ def main() -> None:
     logging.shutdown()
     # A model that is being loaded sits in a thread that nothing can interrupt; nothing it does is worth waiting for.
     os._exit(outcome)
+
+
+def cards_seen(gpu: int) -> dict[str, str]:
+    """Return the variables by which CUDA sees one card alone; none for -1, by which it sees all there are.
+
+    What is not seen takes no memory there: llama.cpp's own choice of a card opens a context on each of the others.
+    """
+    # CUDA itself counts the fastest card first, and nvidia-smi by slot.
+    return {"CUDA_DEVICE_ORDER": "PCI_BUS_ID", "CUDA_VISIBLE_DEVICES": str(gpu)} if gpu >= 0 else {}
 
 
 def _say(troubles: BaseExceptionGroup[AtlasError]) -> None:

@@ -1146,7 +1146,7 @@ export interface SentencesReply {
 
 /** One form, and what of it has to be allowed to leave the house. */
 export interface SettingForm {
-  form: "house" | "wake" | "room" | "weather" | "home_assistant" | "mqtt" | "mail" | "calendar" | "push" | "egress" | "backup";
+  form: "house" | "wake" | "room" | "gpu" | "weather" | "home_assistant" | "mqtt" | "mail" | "calendar" | "push" | "egress" | "backup";
   /** Which entry of its kind it is; -1 is one that is not there yet */
   number: number;
   /** Whether there can be more entries of its kind */

@@ -41,7 +41,7 @@ def test_each_model_that_an_agent_uses_gets_a_process_and_no_other(config: Confi
         (data / "models" / name).mkdir(parents=True)
         (data / "models" / name / "weights.gguf").write_bytes(b"GGUF")
     llm = {
-        "embedded": LlmConfig(model="small"),
+        "embedded": LlmConfig(model="small", gpu_layers=-1, gpu=1),
         "unused": LlmConfig(model="big"),
         "far": LlmConfig(kind="server", url="http://127.0.0.1:1/v1"),
     }
@@ -49,7 +49,9 @@ def test_each_model_that_an_agent_uses_gets_a_process_and_no_other(config: Confi
     own_config = dataclasses.replace(config, llm=llm, agents=agents, models=ModelsConfig(data / "models"))
     prepare_folders(own_config)
     assert [program.name for program in programs(own_config)] == ["tools", "llm-embedded"]
-    assert str(data / "models" / "small" / "weights.gguf") in programs(own_config)[1].command
+    command = programs(own_config)[1].command
+    assert str(data / "models" / "small" / "weights.gguf") in command
+    assert (command[command.index("--gpu-layers") + 1], command[command.index("--gpu") + 1]) == ("-1", "1")
 
 
 def test_an_encoder_goes_with_a_model_when_it_is_there_and_one_asked_for_in_vain_is_named(

@@ -148,6 +148,9 @@ BAD_VALUES = [
     ("backup", "hour", 3.5, "not_whole_hour"),
     ("backup", "retain", 0, "not_count"),
     ("backup", "passphrase_file", "short", "not_passphrase"),
+    ("gpu", "embedded_gpu_layers", -2, "not_layers"),
+    ("gpu", "embedded_gpu_layers", 0.5, "not_layers"),
+    ("gpu", "embedded_gpu", 64, "not_card"),
 ]
 
 
@@ -260,6 +263,37 @@ async def test_language_and_wake_words_wait_for_the_next_start_and_say_so(config
         text = (data / "atlas.toml").read_text()
         assert 'wake_words = ["hey jarvis"]' in text
         assert "[agents.work]" in text
+
+
+async def test_a_model_is_given_a_card_of_its_own_at_the_next_start(config: Config, data: Path) -> None:
+    text = (
+        '[llm.embedded]\n# the small one\ngpu_layers = 4\n[llm.big]\nkind = "server"\nurl = "http://127.0.0.1:1/v1"\n'
+    )
+    async with api_house(config, data) as world, world.http("owner") as owner:
+        settings = world.house.settings = settings_of(data, text)
+        fields = await _fields(owner, "gpu")
+        assert {name: field["value"] for name, field in fields.items()} == {
+            "embedded_gpu_layers": 4,
+            "embedded_gpu": -1,
+        }
+        assert fields["embedded_gpu_layers"]["origin"].endswith("atlas.toml")
+        assert fields["embedded_gpu"]["origin"] == "default"
+        values = {"embedded_gpu_layers": -1, "embedded_gpu": 1}
+        assert (await owner.put(f"{FORMS}/gpu", json={"values": values})).status_code == 200
+        llm = settings.config.llm["embedded"]
+        assert (llm.gpu_layers, llm.gpu, llm.answers) == (-1, 1, False)
+        assert world.house.config.llm["embedded"].gpu == -1
+        assert all(field["waits"] and not field["at_once"] for field in (await _fields(owner, "gpu")).values())
+        assert "# the small one" in (data / "atlas.toml").read_text()
+        await owner.put(f"{FORMS}/gpu", json={"values": {"embedded_gpu": None}})
+        assert settings.config.llm["embedded"].gpu == -1
+
+
+async def test_a_model_that_was_chosen_since_the_start_has_its_fields_too(config: Config, data: Path) -> None:
+    async with api_house(config, data) as world, world.http("owner") as owner:
+        world.house.settings = settings_of(data, '[llm.embedded]\n[llm.new]\nkind = "embedded"\ngpu_layers = 9\n')
+        field = (await _fields(owner, "gpu"))["new_gpu_layers"]
+        assert (field["value"], field["waits"]) == (9, True)
 
 
 async def test_a_house_gets_a_second_language_and_loses_it_again(config: Config, data: Path) -> None:

@@ -17,7 +17,7 @@ from typing import ClassVar
 import pytest
 from playwright.sync_api import Page, expect
 
-from atlas.models import catalogue
+from atlas.models import catalogue, machine
 from tests.journeys.browser import answer, connected, opened, say
 from tests.journeys.conftest import ROOT, Running, start, stop, until
 from tests.journeys.test_app_everywhere import AXE, violations
@@ -238,6 +238,18 @@ def test_a_model_on_the_disk_is_chosen_and_counts_at_the_next_start(own_house: R
         outcome = page.locator(".outcome")
         expect(outcome).to_contain_text("Arbeit denkt mit SmolLM2", timeout=APPLIED_MS)
         expect(outcome).to_contain_text("Das gilt, sobald Atlas neu gestartet wird.")
+        page.reload()
+        cards = "Die Karten nach ihrer Nummer" if machine.gpus() else "Dieser Rechner hat keine Grafikkarte"
+        expect(page.get_by_text(cards)).to_be_visible(timeout=APPLIED_MS)
+        form = section(page, "Welche Grafikkarte")
+        expect(form.get_by_label("smollm2-135m-instruct: Schichten")).to_have_value("0")
+        form.get_by_label("smollm2-135m-instruct: welche Karte").fill("0")
+        form.get_by_role("button", name="Speichern").click()
+        expect(form.get_by_role("status")).to_contain_text("Es gilt, sobald Atlas neu gestartet", timeout=APPLIED_MS)
+        expect(form).to_contain_text("aus atlas.toml · wartet auf den nächsten Start")
+        page.evaluate(AXE.read_text(encoding="utf-8"))
+        assert not (wrong := violations(page)), wrong
+    assert "gpu = 0" in (own_house.data / "atlas.toml").read_text()
 
 
 def test_a_mistyped_code_is_refused_in_the_language_of_the_browser(own_house: Running) -> None:

@@ -22,7 +22,7 @@ from atlas.store.devices import ROOM
 from atlas.store.settings_file import Section
 
 FormName = Literal[
-    "house", "wake", "room", "weather", "home_assistant", "mqtt", "mail", "calendar", "push", "egress", "backup"
+    "house", "wake", "room", "gpu", "weather", "home_assistant", "mqtt", "mail", "calendar", "push", "egress", "backup"
 ]
 FieldKind = Literal["text", "number", "secret", "choice", "list", "switch"]
 Value = str | float | bool | list[str] | None
@@ -40,7 +40,12 @@ _PATTERNS = {
     "not_passphrase": re.compile(rf".{{{FEWEST_PASSPHRASE_CHARACTERS},}}"),
 }
 FEWEST_OF_ONE_WORD = 5  # letters: a shorter word is inside others
-_WHOLE = {"hour": "not_whole_hour", "retain": "not_count"}  # whole numbers, and the code of the refusal
+_WHOLE = {  # whole numbers, and the code of the refusal
+    "hour": "not_whole_hour",
+    "retain": "not_count",
+    "gpu_layers": "not_layers",
+    "gpu": "not_card",
+}
 _PHRASE = re.compile(r"(?!_)[\w' -]{3,40}")
 HOUSE_WORDS = "house"  # the field of the wake words that are no agent's
 
@@ -77,6 +82,8 @@ SENTENCES = {  # what does not fit a field, by the code that a page may say in w
     ),
     "not_whole_hour": f"an hour is a whole number {_range('hour')}",
     "not_count": f"that is a whole number {_range('retain')}",
+    "not_layers": f"layers are a whole number {_range('gpu_layers')}; -1 is all of them",
+    "not_card": f"a card is a whole number {_range('gpu')}, as nvidia-smi counts; -1 is all of them",
     "not_hours": "quiet hours are written 22:00-07:00",
     "not_volume": f"that has to be a number {_range('volume')}",
     "not_phrase": "a wake word has 3 to 40 letters, and may be several words",
@@ -141,8 +148,15 @@ def layouts(config: Config) -> Mapping[FormName, FormLayout]:
         FormField("language", "choice", _languages(config), "en"),
         FormField("agent", "choice", tuple(config.agents), "family"),
     )
+    gpu = tuple(
+        FormField(f"{name}_{key}", "number", usual=usual, section=("llm", name), setting=key)
+        for name, llm in config.llm.items()
+        if llm.kind == "embedded"
+        for key, usual in (("gpu_layers", 0), ("gpu", -1))
+    )
     return {
         "house": FormLayout(("house",), house),
+        "gpu": FormLayout(("models",), gpu),
         "wake": FormLayout(("speech",), (*words, *agents)),
         "room": FormLayout(("satellite",), _ROOM),
         **_OF_THE_WORLD,
@@ -291,6 +305,8 @@ def standing(config: Config, section: Section) -> Mapping[str, Any]:
 def _plain(config: Config, section: Section) -> Mapping[str, Any]:
     piece = getattr(config, section[0])
     for part in section[1:]:
+        if part not in piece:  # such as a model that was chosen since the house began
+            return {}
         piece = piece[part]
     values = {one.name: getattr(piece, one.name) for one in fields(piece)}
     if section == ("house",):
@@ -346,9 +362,9 @@ def _as_meant(field: FormField, value: Value) -> Value:
         if not _HOURS.fullmatch(text):
             raise misfit("not_hours", field.name)
         return text
-    if field.name in _WHOLE:
-        if not isinstance(value, int | float) or value % 1 or not _is_within(field.name, value):
-            raise misfit(_WHOLE[field.name], field.name)
+    if field.key in _WHOLE:
+        if not isinstance(value, int | float) or value % 1 or not _is_within(field.key, value):
+            raise misfit(_WHOLE[field.key], field.name)
         return int(value)
     if field.name == "volume" and not _is_within("volume", float(str(value))):
         raise misfit("not_volume", field.name)

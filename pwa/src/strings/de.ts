@@ -379,6 +379,8 @@ export const de: Words = {
     onGpu: (bytes) => `${bytes} der Grafikkarte`,
     inRam: (bytes) => `${bytes} Arbeitsspeicher`,
     tooLarge: "Dafür reicht der Speicher hier nicht: Es braucht ein kleineres, oder mehr Speicher.",
+    noGpu: "Dieser Rechner hat keine Grafikkarte, von der NVIDIAs Treiber weiß: Alles rechnen die Prozessoren.",
+    cards: (cards) => `Die Karten nach ihrer Nummer: ${cards}.`,
   },
   settings: {
     how: (file: string) =>
@@ -390,6 +392,8 @@ export const de: Words = {
     countsLater: "Es gilt, sobald Atlas neu gestartet wurde.",
     noCountry: "nicht gewählt",
     wakesFor: (agent) => `Die von ${agent}, eins je Zeile`,
+    layersOf: (model) => `${model}: Schichten auf einer Grafikkarte (0 keine, -1 alle)`,
+    cardOf: (model) => `${model}: welche Karte (-1 alle)`,
     another: { mail: "Noch ein E-Mail-Konto", calendar: "Noch ein Kalender" },
     remove: "Entfernen",
     reallyRemove: "Samt Passwort entfernen",
@@ -415,6 +419,8 @@ export const de: Words = {
         "Diese Sprache hört hier noch nichts. Im Terminal: atlas models pull whisper-base (nur für Englisch: whisper-tiny.en). Dann noch einmal speichern.",
       common_phrase:
         "Das sagt man den ganzen Tag, und das Haus würde wach. Besser ein Name oder zwei Wörter, etwa hey atlas.",
+      not_layers: "Bitte eine ganze Zahl: 0 ist keine, -1 sind alle.",
+      not_card: "Bitte die Nummer einer Karte, von 0 an, oder -1 für alle.",
       not_hours: "Bitte so schreiben: 22:00-07:00.",
       not_volume: "Bitte eine Zahl von 0 bis 4; 1 ist so laut, wie der Ton ist.",
       not_phrase: "Ein Weckwort hat 3 bis 40 Buchstaben; es dürfen mehrere Wörter sein.",
@@ -465,6 +471,11 @@ export const de: Words = {
           house: "Für alle, eins je Zeile",
           near_misses: "Einen Tag lang aufheben, was Räume weckt und was sie beinahe weckt, mit drei Sekunden Ton",
         },
+      },
+      gpu: {
+        title: "Welche Grafikkarte",
+        how: "Wie viel von jedem Modell Grafikkarten rechnen, und welche. Mehr Schichten sind schneller, solange sie in den Speicher der Karte passen; wer ein Modell wählt, bekommt, was passt.",
+        fields: {},
       },
       room: {
         title: "Ein Zimmer mit diesem Rechner",

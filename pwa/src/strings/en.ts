@@ -368,6 +368,8 @@ export const en = {
     onGpu: (bytes: string) => `${bytes} of the graphics card`,
     inRam: (bytes: string) => `${bytes} of memory`,
     tooLarge: "There is not enough memory for it here: a smaller one, or more memory, is needed.",
+    noGpu: "This machine has no graphics card that NVIDIA's driver tells of: the processors compute everything.",
+    cards: (cards: string) => `The cards by their numbers: ${cards}.`,
   },
   settings: {
     how: (file: string) =>
@@ -379,6 +381,8 @@ export const en = {
     countsLater: "It counts when Atlas is started again.",
     noCountry: "not chosen",
     wakesFor: (agent: string) => `Those of ${agent}, one a line`,
+    layersOf: (model: string) => `${model}: layers on a GPU (0 is none, -1 all)`,
+    cardOf: (model: string) => `${model}: which card (-1 is all of them)`,
     another: { mail: "Another mail account", calendar: "Another calendar" },
     remove: "Remove",
     reallyRemove: "Remove it, with its password",
@@ -403,6 +407,8 @@ export const en = {
       no_ears:
         "Nothing on this machine hears that language yet. In a terminal: atlas models pull whisper-base (for English alone: whisper-tiny.en). Then save again.",
       common_phrase: "People say this all day, and the house would wake. Take a name or two words, such as hey atlas.",
+      not_layers: "Please write a whole number: 0 is none, -1 is all.",
+      not_card: "Please write the number of a card, from 0, or -1 for all of them.",
       not_hours: "Please write it like 22:00-07:00.",
       not_volume: "Please write a number from 0 to 4; 1 is as loud as the sound is.",
       not_phrase: "A wake word has 3 to 40 letters, and may be several words.",
@@ -453,6 +459,11 @@ export const en = {
           house: "For everybody, one a line",
           near_misses: "Store for a day what wakes rooms and what nearly does, with three seconds of sound",
         },
+      },
+      gpu: {
+        title: "Which GPU",
+        how: "How much of each model is computed by graphics cards, and by which. More layers are faster, until they do not fit into the card's memory; choosing a model sets what fits.",
+        fields: {},
       },
       room: {
         title: "A room with this machine",

@@ -1,7 +1,7 @@
 /** Models: what thinks, hears and speaks here, what else could, and how much room there is. */
 
 import { useEffect } from "preact/hooks";
-import type { ModelChosen, ModelItem, ModelsReply } from "../../api.ts";
+import type { ModelChosen, ModelItem, ModelsReply, SettingFormsReply } from "../../api.ts";
 import { choosable } from "../../house/agent.ts";
 import { act, tell } from "../../house/deeds.ts";
 import { useLive } from "../../house/live.ts";
@@ -9,6 +9,7 @@ import { me } from "../../house/me.ts";
 import { agentName } from "../../parts/agent-switch.tsx";
 import { Loaded } from "../../parts/loaded.tsx";
 import { words } from "../../strings/index.ts";
+import { FormCard } from "./settings.tsx";
 
 export function bytesOf(bytes: number): string {
   const [size, unit] = bytes >= 1e9 ? [bytes / 1e9, "GB"] : bytes >= 1e6 ? [bytes / 1e6, "MB"] : [bytes / 1e3, "kB"];
@@ -50,7 +51,32 @@ export function Models() {
               ))}
             </ul>
             <p class="soft">{say.pull}</p>
+            <Cards names={memory.slice(1).map(({ name }) => name)} />
           </section>
+        );
+      }}
+    </Loaded>
+  );
+}
+
+/** Which card computes how much of each model; a machine without one says so. */
+function Cards({ names }: { names: string[] }) {
+  const live = useLive<SettingFormsReply>("/api/setting-forms");
+  const say = words.value.models;
+  return (
+    <Loaded live={live}>
+      {({ forms }) => {
+        const form = forms.find((one) => one.form === "gpu");
+        const isSet = form?.fields.some(({ origin }) => origin !== "default");
+        return (
+          <>
+            <p class="soft">
+              {names.length ? say.cards(names.map((name, number) => `${number}: ${name}`).join(", ")) : say.noGpu}
+            </p>
+            {form && form.fields.length > 0 && (names.length > 0 || isSet) && (
+              <FormCard form={form} count={1} onSaved={() => live.refresh()} />
+            )}
+          </>
         );
       }}
     </Loaded>

@@ -27,6 +27,7 @@ export function Settings() {
           <p class="soft">{say.how(file)}</p>
           <Waiting forms={forms} />
           {forms.map((form, index) => {
+            if (form.form === "gpu") return null; // it stands with the models
             const isLast = forms[index + 1]?.form !== form.form;
             const key = `${form.form}${form.number}`;
             return (
@@ -77,6 +78,10 @@ const NEW = -1; // the number of an entry that is not there yet
 function labelOf({ form }: SettingForm, name: string): string {
   const labels: Record<string, string> = words.value.settings.forms[form].fields;
   if (name in labels) return labels[name];
+  if (form === "gpu") {
+    const { layersOf, cardOf } = words.value.settings;
+    return name.endsWith("_gpu") ? cardOf(name.replace(/_gpu$/, "")) : layersOf(name.replace(/_gpu_layers$/, ""));
+  }
   return form === "wake" ? words.value.settings.wakesFor(agentName(name)) : name;
 }
 
@@ -116,7 +121,7 @@ interface FormCardProps {
   onSaved: () => Promise<void>;
 }
 
-function FormCard({ form, count, onSaved }: FormCardProps) {
+export function FormCard({ form, count, onSaved }: FormCardProps) {
   const say = words.value.settings;
   const its = say.forms[form.form];
   const [filled, setFilled] = useState<Filled>({});
