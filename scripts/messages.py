@@ -12,7 +12,15 @@ from babel.messages.pofile import read_po, write_po
 
 ROOT = Path(__file__).parent.parent
 TOOLS = ROOT / "tools_server"
-KEYWORDS = {"_": None, "text": None, "noted": None, "plural": (1, 2), "in_context": ((1, "c"), 2)}
+WALL = ROOT / "wall"  # whose few sentences the tools say
+KEYWORDS = {
+    "_": None,
+    "text": None,
+    "noted": None,
+    "RecordProblem": None,
+    "plural": (1, 2),
+    "in_context": ((1, "c"), 2),
+}
 HEADER = """msgid ""
 msgstr ""
 "Project-Id-Version: Atlas\\n"
@@ -28,14 +36,16 @@ msgstr ""
 def extracted() -> Catalog:
     """Return everything that the tool server's files have translated."""
     catalog = Catalog(project="Atlas", charset="utf-8", fuzzy=False)
-    for file, _line, message, comments, context in extract_from_dir(
-        TOOLS,
-        method_map=[("**.py", "python")],
-        keywords=KEYWORDS,
-        comment_tags=("Translators:",),
-        strip_comment_tags=True,
-    ):
-        catalog.add(message, None, [(f"tools_server/{file}", None)], auto_comments=comments, context=context)
+    for folder in (TOOLS, WALL):
+        for file, _line, message, comments, context in extract_from_dir(
+            folder,
+            method_map=[("**.py", "python")],
+            keywords=KEYWORDS,
+            comment_tags=("Translators:",),
+            strip_comment_tags=True,
+        ):
+            place = [(f"{folder.name}/{file}", None)]
+            catalog.add(message, None, place, auto_comments=comments, context=context)
     return catalog
 
 

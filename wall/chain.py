@@ -74,6 +74,20 @@ def older_files(file: Path) -> list[Path]:
     return sorted(file.parent.glob(f"{file.stem}.{_NUMBER}{file.suffix}"))
 
 
+class RecordProblem(str):
+    """What is wrong with a record, in English; `form` and `values` are for who says it in another language."""
+
+    __slots__ = ("form", "values")
+    form: str
+    values: Mapping[str, int | str]
+
+    def __new__(cls, form: str = "", **values: int | str) -> RecordProblem:
+        """Put the values into their form."""
+        problem = super().__new__(cls, form.format(**values))
+        problem.form, problem.values = form, values
+        return problem
+
+
 class Chain:
     """A record, open for appending."""
 
@@ -83,7 +97,7 @@ class Chain:
         Raises `ChainBroken` when the last whole line is no row, `OSError` when the disk refuses.
         """
         self.file = file
-        self.problem = ""  # a sentence once rows were missed
+        self.problem = RecordProblem()  # what is wrong once rows were missed
         self._rotate_bytes = rotate_bytes
         self._rows = _opened(file)
         self._head_file = os.open(head_of(file), os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)
@@ -97,7 +111,7 @@ class Chain:
                 self._point_at_last()
         sync_folder(file.parent)
         if signed and not self.problem and row_hash(file, signed.seq) != signed.hash:
-            self.problem = f"row {signed.seq} is not the one that was signed"
+            self.problem = RecordProblem("row {row} is not the one that was signed", row=signed.seq)
 
     @property
     def head(self) -> Head:
@@ -174,9 +188,9 @@ class Chain:
             older = older_files(self.file)
             last = _last_row(older[-1]) if older else Head()
         if last.seq < self._head.seq:
-            self.problem = f"the record ends at row {last.seq}; {self._head.seq} were written"
+            self.problem = _ends_early(last.seq, self._head.seq)
         elif last.seq == self._head.seq and last.hash != self._head.hash:
-            self.problem = f"row {last.seq} is not the one that was written"
+            self.problem = RecordProblem("row {row} is not the one that was written", row=last.seq)
         else:
             self._head = last
 
@@ -296,7 +310,7 @@ class Verdict:
     """What a check of the whole record found."""
 
     rows: int
-    problems: tuple[str, ...]
+    problems: tuple[RecordProblem, ...]
 
 
 def verify(file: Path, signed: Head | None = None) -> Verdict:
@@ -305,10 +319,9 @@ def verify(file: Path, signed: Head | None = None) -> Verdict:
     Raises `OSError` when it cannot be read.
     """
     head = _read_head(head_of(file))  # before the rows: those that are written meanwhile are beyond it
-    heads = {"written last": head, "signed by the house": signed}
-    named = {known.seq for known in heads.values() if known}
+    named = {known.seq for known in (head, signed) if known}
     reached: dict[int, str] = {}  # the hashes of those rows
-    problems: list[str] = []
+    problems: list[RecordProblem] = []
     last, count = Head(), 0
     with opened(file) as files:
         for line in (line for part in files for line in part):
@@ -317,39 +330,48 @@ def verify(file: Path, signed: Head | None = None) -> Verdict:
             count += 1
             row = _row(line)
             if row is None:
-                problems.append(f"line {count} is not a row")
+                problems.append(RecordProblem("line {line} is not a row", line=count))
                 last = Head(last.seq + 1, "")
                 continue
             problems += _misplaced(row, last)
             if digest({name: value for name, value in row.items() if name != "hash"}) != row["hash"]:
-                problems.append(f"row {row['seq']} was changed")
+                problems.append(RecordProblem("row {row} was changed", row=row["seq"]))
             last = Head(row["seq"], row["hash"])
             if last.seq in named:
                 reached[last.seq] = last.hash
     if head is None and last.seq:
-        problems.append(f"{head_of(file).name} cannot be read, so rows missing from the end would not show")
-    for name, known in heads.items():
-        problems += _short_of(known, last, reached, name) if known and known.seq else []
+        name = head_of(file).name
+        problems.append(RecordProblem("{file} cannot be read, so rows missing from the end would not show", file=name))
+    if head and head.seq:
+        another = RecordProblem("row {row} is not the one that was written last", row=head.seq)
+        problems += _short_of(head, last, reached, another)
+    if signed and signed.seq:
+        another = RecordProblem("row {row} is not the one that was signed by the house", row=signed.seq)
+        problems += _short_of(signed, last, reached, another)
     return Verdict(count, tuple(problems[:REPORTED]))
 
 
-def _short_of(head: Head, last: Head, reached: Mapping[int, str], name: str) -> list[str]:
+def _short_of(head: Head, last: Head, reached: Mapping[int, str], another: RecordProblem) -> list[RecordProblem]:
+    """Return what is wrong where a record should have come: that it did not, or, in `another`, that its row differs."""
     if head.seq > last.seq:
-        return [f"the record ends at row {last.seq}; {head.seq} were written"]
-    if reached.get(head.seq) != head.hash:
-        return [f"row {head.seq} is not the one that was {name}"]
-    return []
+        return [_ends_early(last.seq, head.seq)]
+    return [another] if reached.get(head.seq) != head.hash else []
 
 
-def _misplaced(row: Row, last: Head) -> list[str]:
+def _ends_early(last: int, written: int) -> RecordProblem:
+    return RecordProblem("the record ends at row {last}; {written} were written", last=last, written=written)
+
+
+def _misplaced(row: Row, last: Head) -> list[RecordProblem]:
     here = row["seq"]
     if here > last.seq + 1:
-        gap = f"row {last.seq + 1} is" if here == last.seq + 2 else f"rows {last.seq + 1} to {here - 1} are"
-        return [f"{gap} missing"]
+        if here == last.seq + 2:
+            return [RecordProblem("row {row} is missing", row=last.seq + 1)]
+        return [RecordProblem("rows {first} to {last} are missing", first=last.seq + 1, last=here - 1)]
     if here <= last.seq:
-        return [f"row {here} stands after row {last.seq}"]
+        return [RecordProblem("row {row} stands after row {other}", row=here, other=last.seq)]
     if last.hash and row.get("prev") != last.hash:
-        return [f"row {here} is not sealed to the row before it"]
+        return [RecordProblem("row {row} is not sealed to the row before it", row=here)]
     return []
 
 

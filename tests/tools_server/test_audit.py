@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from tools_server.gate.record_tail import Newest
+from tools_server.values.language import speaking, text
 from wall.chain import Chain, ChainBroken, Head, Verdict, canonical, digest, head_of, older_files, row_hash, verify
 
 
@@ -56,7 +57,10 @@ def test_a_changed_row_with_a_new_hash_is_found_by_the_next(file: Path) -> None:
 def test_missing_rows_are_found(file: Path) -> None:
     lines = file.read_bytes().splitlines()
     rewrite(file, lines[:3] + lines[5:])
-    assert verify(file).problems == ("rows 4 to 5 are missing",)
+    [problem] = verify(file).problems
+    assert problem == "rows 4 to 5 are missing"
+    with speaking("de"):
+        assert text(problem.form).format(**problem.values) == "die Zeilen 4 bis 5 fehlen"
 
 
 def test_rows_missing_from_the_beginning_are_found(file: Path) -> None:

@@ -63,7 +63,8 @@ async def check(call: Call) -> Result:
     record = call.gate.record
     record.flush()
     verdict = await anyio.to_thread.run_sync(verify, record.file, abandon_on_cancel=True)
-    problems = [*verdict.problems, *([record.problem] if record.problem else [])]
+    wrong = [*verdict.problems, *([record.problem] if record.problem else [])]
+    problems = [_(one.form).format(**one.values) for one in wrong]
     return Result(
         _("The record has {count} rows.").format(count=verdict.rows), {"rows": verdict.rows, "problems": problems}
     )
