@@ -48,6 +48,7 @@ from atlas.opening import open_house
 from atlas.recent_log import RecentLog
 from atlas.speech.wake_rooms import folder_of
 from atlas.store.backup import is_unfinished
+from atlas.store.backup_contents import LOGS
 from atlas.store.devices import open_devices
 from atlas.store.settings_file import HouseSettings, take_back_unproven, with_settings_at_once
 from wall import logs
@@ -84,6 +85,7 @@ def main(arguments: Sequence[str]) -> int:
     prepare_folders(config)
     with ExitStack() as stack:
         stack.enter_context(only_one(config))
+        recent_log.keep(log_file(config))
         if is_unfinished(config.data):
             raise ConfigError(
                 f"a restore into {config.data} was cut off", hint="run the same `atlas backup restore` again"
@@ -319,6 +321,13 @@ def say_ready(
         "Ctrl-C stops it.",
     ]
     print("\n".join(lines), flush=True)
+
+
+def log_file(config: Config) -> Path:
+    """Return where the latest lines of the log are for the next start, in a folder of their own."""
+    folder = config.data / LOGS
+    folder.mkdir(mode=0o700, exist_ok=True)
+    return folder / "house.jsonl"
 
 
 def write_logs() -> RecentLog:

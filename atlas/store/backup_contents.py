@@ -23,7 +23,8 @@ FAILED_BACKUP = "backup-failed.json"  # there while the last try of the day's ba
 UNFINISHED = "restore.unfinished"  # there from the first change of a restore to its last, with the models it brings
 JOURNAL = "settings.journal"  # among the secrets, for it may hold some, and in no backup: a start goes by it
 OWN_STATE = ("run", LAST_BACKUP, FAILED_BACKUP, UNFINISHED)  # no backup has it, and no restore touches it
-MADE_ANEW = (*OWN_STATE, "kept", "near_misses")
+LOGS = "log"  # the latest lines of the house's log
+MADE_ANEW = (*OWN_STATE, "kept", "near_misses", LOGS)
 SIDE_FILE = re.compile(  # of what is in a backup
     rf".*\.db-(wal|shm|journal)|.*\.draft|\..+\.[a-z0-9_]{{8}}|{re.escape(STAGING)}.*"
 )

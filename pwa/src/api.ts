@@ -576,7 +576,7 @@ export interface LogLineItem {
   text: string;
 }
 
-/** The latest lines, the newest last: those that are in memory, of this start of the house. */
+/** The latest lines, the newest last: of this start of the house, and of those before. */
 export interface LogReply {
   /** When the house began to write; another one, and numbers began anew */
   began: number;

@@ -56,6 +56,10 @@ def test_a_line_appears_as_it_is_written_behind_all_others_and_holds_nothing_tha
         seen = page.locator(".house-log").inner_text()
         assert "persimmons" not in seen
         assert own_house.token not in seen
+        for_the_next_start = (own_house.data / "log" / "house.jsonl").read_text()
+        assert "turn ended" in for_the_next_start
+        assert "persimmons" not in for_the_next_start
+        assert own_house.token not in for_the_next_start
         page.get_by_role("button", name="Pause").click()
         expect(page.get_by_role("status").filter(has_text="Paused: nothing new is shown.")).to_be_attached()
         paused = lines(page).count()

@@ -25,7 +25,7 @@ class LogLineItem(ApiReply):
 
 
 class LogReply(ApiReply):
-    """The latest lines, the newest last: those that are in memory, of this start of the house."""
+    """The latest lines, the newest last: of this start of the house, and of those before."""
 
     began: float = Field(description="When the house began to write; another one, and numbers began anew")
     lines: list[LogLineItem]

@@ -620,7 +620,7 @@ export const de: Words = {
     },
     log: {
       title: "Das Log des Hauses",
-      how: "Die letzten Zeilen seit dem Start des Hauses, höchstens 1.000: Sie stehen nur in seinem Speicher. Ältere, und die von Teilen, die systemd für sich betreibt, stehen im Journal des Rechners:",
+      how: "Die letzten Zeilen, höchstens 1.000, auch von früheren Starts des Hauses. Ältere, und die von Teilen, die systemd für sich betreibt, stehen im Journal des Rechners:",
       command: "journalctl -u 'atlas*'",
       part: "Nur Zeilen von…",
       everyPart: "Alle Teile",

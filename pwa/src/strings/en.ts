@@ -606,7 +606,7 @@ export const en = {
     },
     log: {
       title: "The house's own log",
-      how: "The latest lines since the house started, 1,000 at most: they are in its memory alone. Older ones, and those of parts that systemd runs by themselves, are in the machine's journal:",
+      how: "The latest lines, 1,000 at most, also of earlier starts of the house. Older ones, and those of parts that systemd runs by themselves, are in the machine's journal:",
       command: "journalctl -u 'atlas*'",
       part: "Only lines of…",
       everyPart: "Every part",

@@ -9,7 +9,7 @@ import { secondOf } from "../../parts/when.ts";
 import { words } from "../../strings/index.ts";
 
 const AGAIN_MS = 2_000;
-const MOST_LINES = 1_000; // of this start of the house and, where the page stood open, of the ones before
+const MOST_LINES = 1_000; // of this start of the house and of those before
 const MOST_SHOWN = 300; // a phone draws no more at once without a pause
 const LEVELS = ["info", "warning", "error"] as const;
 
@@ -39,7 +39,7 @@ function useLog(paused: boolean): LiveLog {
         if (after) return ask(0); // another start of the house: its numbers began anew
       }
       const lines = reply.lines.map((line) => ({ ...line, began: reply.began }));
-      known.current = [...known.current, ...lines].slice(-MOST_LINES);
+      known.current = [...(after ? known.current : []), ...lines].slice(-MOST_LINES);
       setLog((before) => (before.lines && !before.trouble && !lines.length ? before : show(null)));
     }
     const show = (trouble: HouseTrouble | null): LiveLog => ({
