@@ -515,7 +515,9 @@ class Frames:
         first, second, *_ = [*spoken[0].split(), ""]
         called = first in people and second not in self._told_of  # "Anna asked me to lock up" is told of her
         return not {*" ".join(spoken).split()} & self._house and (
-            called or not {spoken[0], spoken[-1]}.isdisjoint(people | self._kin)
+            called
+            or not {spoken[0], spoken[-1]}.isdisjoint(people | self._kin)
+            or sum(clause in people for clause in spoken) == 1  # "hurry up, Ben, …"
         )
 
     # ── one clause ──────────────────────────────────────────────────────────────────────────────────

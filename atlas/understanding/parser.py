@@ -53,6 +53,7 @@ _SAME: Mapping[str, Sequence[str]] = {  # argument → those of the call before 
     **dict.fromkeys(("day", "when", "time"), ("day", "start", "when")),
 }
 BROADCAST, LEAVE = "broadcast.say", "messages.leave"  # somebody is told, now or as soon as they can hear it
+_ALARM = "alarms.set"
 _DEEDS = ("on", "off", "open", "close", "lock", "unlock")  # that need a device
 _CHANGES = "brighter darker brightness colour kelvin faster slower speed position temperature".split()  # noqa: SIM905
 _OF_DEVICES = ("home.", "later.")
@@ -156,7 +157,7 @@ class Parser:
         self._that = pattern(words, "that")
         self._there = pattern(words, "there")
         self._arrives = pattern(words, "arrives")
-        self._moves = pattern(words, "moves")
+        self._begun, self._moves = pattern(words, "begun"), pattern(words, "moves")
         self._several_timers = SeveralTimers(grammar.tables.get("several_timers", {}), grammar.digits)
         self._lacks: Mapping[str, tuple[str, Sequence[str]]] = words.get("lacks", {})
         self._says: Mapping[str, str] = words.get("says", {})
@@ -203,7 +204,7 @@ class Parser:
         holding = "B-T" if best.act in self._worded else ""  # what is looked up is said in some of the words
         reading = _Reading(text, pieces, read.labels(best.act, holding), later)
         commands = tuple(self._commands(best, reading, names, room, before))
-        if best.act == LATER and commands and commands[0].tool != best.act:  # for today, which is now
+        if best.act in (LATER, _ALARM) and commands and commands[0].tool != best.act:  # today is now; one is moved
             best = replace(best, act=act_of(commands[0].tool, commands[0].arguments))
         parse = Parse(
             best.act,
@@ -295,7 +296,7 @@ class Parser:
             return self.frames.look_at(reading.text, spoken_of, names, room)  # the robot: "is he back in his kennel?"
         if act == "lists.check" and self.frames.asks(reading.text):
             act = "lists.show"  # "do we have milk" ticks nothing off
-        if act == "alarms.set" and self._moves.search(reading.text):
+        if act == _ALARM and self._moves.search(reading.text):
             act = "alarms.change"
         if act in self._slots:
             command = self._tool(act, reading, before)
@@ -333,6 +334,8 @@ class Parser:
     def _both(self, text: str, names: Names, room: str, before: Before) -> Parse | None:
         """Return what both sides of an "and" ask for, where each is surely another wish: "tree on and lamp off"."""
         for joint in self._joint.finditer(text):
+            if self._begun.search(text[: joint.start()]):
+                continue  # "turn the lamp and the fan off"
             first = self.parse(text[: joint.start()], names, room, before)
             if not self._is_outright(first) or len(first.commands) > 1 or first.act == "alarms.stop":
                 continue  # "stop that racket, and turn on the light"
@@ -368,11 +371,14 @@ class Parser:
     def _forbids_message(self, likely: LikelyAct, reading: _Reading, names: Names) -> bool:
         """Whether words around a message are no wish to leave it: "don't tell him", but not "when he's back"."""
         around = self._arrives.sub(" ", reading.words_around())
+        if likely.act == BROADCAST and self.frames.is_to_somebody(reading.text, names):
+            return True  # "hurry up, Ben, others want into the bath"
         return self._is_unwanted(likely, around) or self._grammar.is_negated(around, names)
 
     def _is_unwanted(self, likely: LikelyAct, text: str) -> bool:
         """Whether words say that nothing is to be done now; those that may mean something else, only in doubt."""
-        in_doubt = likely.chance < MOST_SURE and bool(self._unwanted.search(text))
+        doubtful = likely.chance < MOST_SURE or likely.act == "scene"  # whose name any talk may hold: "a fine dinner"
+        in_doubt = doubtful and bool(self._unwanted.search(text))
         wish = _HENCE.split(text)[-1]  # "nobody does it unless I say so, so put it on the list" has no condition
         return in_doubt or bool(self._conditions.search(wish))
 

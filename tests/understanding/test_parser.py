@@ -550,3 +550,18 @@ def test_a_polite_if_or_one_in_the_reason_is_no_condition(text: str) -> None:
 @pytest.mark.parametrize("text", ["mind the desk lamp when you go past", "be careful with the desk lamp"])
 def test_who_is_told_to_mind_a_thing_wants_nothing_of_it(text: str) -> None:
     assert not english().parse(text, ENGLISH_NAMES).is_sure()
+
+
+def test_a_particle_behind_both_is_the_verb_of_both() -> None:
+    text = "Turn the hall light and the radio off in here, I've finished"
+    assert all(one.arguments["on"] is False for one in english().parse(text, ENGLISH_NAMES).commands)
+
+
+def test_who_hurries_somebody_says_nothing_to_everybody() -> None:
+    assert not german().parse("Beeil dich, Ben, andere wollen auch noch ins Bad!", HOUSE_NAMES).commands
+
+
+def test_who_praises_a_dinner_sets_no_scene_of_its_name() -> None:
+    names = Names(devices=(NamedDevice("Abendessen", "scene"),))
+    assert not german().parse("Nu, das war aber ä feines Abendessen, Muttl.", names).commands
+    assert german().parse("Abendessen bitte", names).commands
