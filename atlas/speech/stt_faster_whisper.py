@@ -301,19 +301,20 @@ class Whisper:
         self, encoded: Any, prompt: list[int], so_far: list[int], tokens: int, beams: int
     ) -> tuple[list[_Guess], float]:
         """Return `beams` guesses of at most `tokens` more, and the probability that there is no speech."""
-        prompt = prompt + so_far
+        prompt, length = prompt + so_far, len(so_far) + tokens  # CTranslate2 makes them again, and counts them
         result = self._model.generate(
             encoded,
             [prompt],
             beam_size=beams,
             num_hypotheses=beams,
-            max_length=max(2 * tokens, tokens + len(prompt)),  # CTranslate2 makes half of this at most
+            max_length=max(2 * length, length + len(prompt)),  # CTranslate2 makes half of this at most
             return_scores=True,
             return_no_speech_prob=True,
             suppress_blank=not so_far,  # once words are there, the end may come first
             suppress_tokens=SUPPRESS_DEFAULT,
         )[0]
-        guesses = [_Guess(list(ids), score) for ids, score in zip(result.sequences_ids, result.scores, strict=True)]
+        made = zip(result.sequences_ids, result.scores, strict=True)
+        guesses = [_Guess(list(ids)[len(so_far) :], score) for ids, score in made]
         return guesses, float(result.no_speech_prob)
 
     def _window(self, speech: AudioChunk, pad_seconds: float) -> Any:

@@ -15,6 +15,7 @@ import pytest
 from atlas.audio import HEARING_RATE, AudioChunk, silence
 from atlas.engine import open_engine
 from atlas.errors import EngineError
+from atlas.speech import stt_faster_whisper
 from atlas.speech.stt import MAX_UTTERANCE_SECONDS
 from atlas.speech.stt_scripted import SOME_SPEECH, ScriptedStt
 from atlas.speech.vad_scripted import voice
@@ -101,6 +102,18 @@ async def test_the_longest_utterance_is_taken_and_a_longer_one_is_a_mistake(worl
 
 
 # ── what only a real recogniser can get wrong ──────────────────────────────────────────────────────
+
+
+@pytest.mark.real
+@pytest.mark.parametrize("tokens", [3, 8])
+async def test_a_text_that_runs_out_of_tokens_goes_on_and_says_nothing_twice(models, spoken, monkeypatch, tokens):
+    sentence = "Please turn on the kitchen light, the hall light and the reading lamp in the living room."
+    monkeypatch.setattr(stt_faster_whisper, "FIRST_TOKENS", tokens)
+    monkeypatch.setattr(stt_faster_whisper, "FIRST_TOKENS_PER_SECOND", 0)
+    whisper = stt_faster_whisper.Whisper(models / "whisper-tiny.en", threads=2)
+    speech = spoken(sentence)
+    (best, *_), _ = whisper.readings(whisper.encode(speech), speech.seconds, "en")
+    assert plain(best.text) == plain(sentence)
 
 
 def sound(samples: np.ndarray) -> AudioChunk:
