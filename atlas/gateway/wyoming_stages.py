@@ -17,6 +17,7 @@ from atlas.gateway.wyoming_info import wake_name
 from atlas.gateway.wyoming_wire import Peer, WyomingMicrophone, sound_event
 from atlas.house import House
 from atlas.own_words import speaking
+from atlas.speech.agreement import Agreement
 from atlas.speech.normalize import spoken
 from atlas.speech.sentences import Sentences
 from atlas.speech.stt import MAX_UTTERANCE_SECONDS
@@ -40,7 +41,8 @@ class Listening:
         self._pcm = bytearray()
         self._grew = anyio.Event()
         self._reading, self._read = anyio.CancelScope(), anyio.Event()
-        self._told = ""
+        self._agreement = Agreement()
+        self._begun = False
 
     async def hear(self, event: Event) -> None:
         """Take more sound. Raises `RequestError` when it is too long."""
@@ -54,8 +56,7 @@ class Listening:
         self._grew.set()
 
     async def read_along(self) -> None:
-        """Tell the words so far, again and again: those on which two readings agree will hardly change."""
-        before: list[str] = []
+        """Tell the words so far, again and again, whenever the recogniser is free: those that will stand."""
         seconds = 0.0
         try:
             with self._reading:
@@ -65,9 +66,8 @@ class Listening:
                     if self._seconds < seconds + PARTIAL_SECONDS:
                         continue
                     seconds = self._seconds
-                    words = (await self._house.stt.transcribe(self._heard)).text.split()[:-1]  # the last may be cut
-                    await self._tell(" ".join(_agreed(before, words)))
-                    before = words
+                    if (text := await self._house.stt.skim(self._heard)) is not None:
+                        await self._tell(self._agreement.read(text))
         finally:
             self._read.set()
 
@@ -77,7 +77,7 @@ class Listening:
         utterance = Utterance("", 0.0)
         if self._pcm:
             utterance = self._house.pick(await self._house.ear.transcribe(self._heard))
-        await self._tell(utterance.text)
+        await self._tell(self._agreement.finish(utterance.text))
         language = utterance.language or self._house.config.house.language
         await self._peer.send(asr.Transcript(utterance.text, language=language).event())
         await self._peer.send(asr.TranscriptStop().event())
@@ -97,22 +97,14 @@ class Listening:
     def _heard(self) -> AudioChunk:
         return LEAD_IN + AudioChunk(bytes(self._pcm))
 
-    async def _tell(self, text: str) -> None:
-        """Tell what is new in `text`. What was told stays told: where it turned out otherwise, the end says so."""
-        if not text.startswith(self._told) or text == self._told:
+    async def _tell(self, words: str) -> None:
+        """Tell new words. What was told stays told: where it turned out otherwise, the end says so."""
+        if not words:
             return
-        if not self._told:
+        if not self._begun:
+            self._begun = True
             await self._peer.send(asr.TranscriptStart(language=self._house.config.house.language).event())
-        before, self._told = self._told, text
-        await self._peer.send(asr.TranscriptChunk(text[len(before) :]).event())
-
-
-def _agreed(before: list[str], now: list[str]) -> list[str]:
-    """Return the words with which both readings begin."""
-    same = 0
-    while same < min(len(before), len(now)) and before[same] == now[same]:
-        same += 1
-    return now[:same]
+        await self._peer.send(asr.TranscriptChunk(words).event())
 
 
 class Detecting:

@@ -88,6 +88,10 @@ class Ear:
         """Return the words of one utterance, as `Stt` has it."""
         return await self._stt.transcribe(speech, judge or self.judge)
 
+    async def skim(self, speech: AudioChunk) -> str | None:
+        """Return the words so far of somebody who still speaks, as `Stt` has it."""
+        return await self._stt.skim(speech)
+
     async def aclose(self) -> None:
         """Give back the recogniser."""
         await self._stt.aclose()

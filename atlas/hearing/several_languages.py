@@ -27,6 +27,10 @@ class EarOfLanguages:
         """Return the words of one utterance, as `Stt` has it."""
         return await self._stt.transcribe(speech, judge or self.judge)
 
+    async def skim(self, speech: AudioChunk) -> str | None:
+        """Return the words so far of somebody who still speaks, as `Stt` has it."""
+        return await self._stt.skim(speech)
+
     def answering(self, answers: Callable[[str], bool]) -> Judge:
         """Return what judges while a question is open: see `Ear.answering`, in the language that was heard."""
 

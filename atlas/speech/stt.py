@@ -114,6 +114,14 @@ class Stt(Protocol):
         """
         ...
 
+    async def skim(self, speech: AudioChunk) -> str | None:
+        """Return the words so far of somebody who still speaks, read roughly; `None` where that would be in the way.
+
+        It begins only while nothing else is to be recognised, and is given up as soon as something is, or when it is
+        cancelled, but for the step under way: some 20 ms. Raises `EngineError`.
+        """
+        ...
+
     async def aclose(self) -> None:
         """Give back what was loaded. Idempotent."""
         ...

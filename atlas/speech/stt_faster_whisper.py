@@ -11,7 +11,7 @@ import json
 import math
 import os
 import threading
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
@@ -38,6 +38,8 @@ FIRST_TOKENS, FIRST_TOKENS_PER_SECOND = 6, 4  # the usual length of what is said
 MORE_TOKENS = 8
 MOST_TOKENS, MOST_TOKENS_PER_SECOND = 12, 7  # nobody speaks faster
 ENCODED_PER_SECOND = 50
+SKIM_PAD_SECONDS = 1.0  # the last word of a skim is left out anyway, and every second of window costs time
+SKIM_SECONDS = 12.0  # of sound; a longer one would be read for longer than a pause at its end lasts
 WEIGHING_PAD_SECONDS = 1.0  # what is encoded of the silence after it costs time for every text, and changes nothing
 LEAST_PROBABILITY = 1e-10
 SOUNDLESS_FRAMES = 16  # of zeros, on which a text is as likely as the model's idea of what people say
@@ -109,6 +111,19 @@ class FasterWhisper:
         finally:
             needed.clear()
 
+    async def skim(self, speech: AudioChunk) -> str | None:
+        """Return the words so far by the quickest reading there is."""
+        if (whisper := self._whisper) is None:
+            raise EngineError("the recogniser is closed", spoken="I can't hear words right now.", hint="start Atlas")
+        if speech.seconds > SKIM_SECONDS:
+            return None
+        if _is_nothing(speech):
+            return ""
+        try:
+            return await self._worker.run_aside(lambda may_go_on: whisper.skim(speech, may_go_on))
+        except RuntimeError as trouble:
+            raise EngineError(f"the recogniser failed: {trouble}", spoken="I didn't catch that.") from trouble
+
     async def aclose(self) -> None:
         """Give back the weights."""
         self._whisper = self._better = None
@@ -167,7 +182,7 @@ class _Heard:
         """Return the words, unless nobody spoke."""
         readings, no_speech = self._read
         best = readings[0]
-        if (no_speech > NO_SPEECH and best.score < UNLIKELY) or best.score < IMPOSSIBLE:
+        if _is_noise(best.score, no_speech):
             return Utterance("", self.seconds)
         texts = _each_once([reading.text for reading in readings])
         if not texts:
@@ -238,6 +253,18 @@ class Whisper:
             if ended or looped:
                 texts.append(SoundReading(text, guess.score))
         return texts, no_speech
+
+    def skim(self, speech: AudioChunk, may_go_on: Callable[[], bool]) -> str | None:
+        """Return the likeliest words, by one beam and no more than usual; `None` when something else is to be heard."""
+        encoded = self.encode(speech, SKIM_PAD_SECONDS)
+        if not may_go_on():
+            return None
+        prompt = self._prompts[next(iter(self.languages_of(encoded)))]
+        amount = FIRST_TOKENS + int(FIRST_TOKENS_PER_SECOND * speech.seconds)
+        (guess,), no_speech = self._generate(encoded, prompt, [], amount, 1)
+        if _is_noise(guess.score, no_speech):
+            return ""
+        return cut_loop(self._text(guess.tokens), len(guess.tokens) < amount)[0]
 
     def weigh(self, encoded: Any, texts: Sequence[str], seconds: float, language: str) -> Sequence[Weight]:
         """Return how likely each text is, on the sound and on none at all."""
@@ -371,6 +398,11 @@ def _warm(whisper: Whisper) -> Whisper:
     encoded = whisper.encode(sound)
     whisper.readings(encoded, sound.seconds, next(iter(whisper.languages_of(encoded))))
     return whisper
+
+
+def _is_noise(score: float, no_speech: float) -> bool:
+    """Say whether what was read with this score is no words."""
+    return (no_speech > NO_SPEECH and score < UNLIKELY) or score < IMPOSSIBLE
 
 
 def _is_nothing(speech: AudioChunk) -> bool:

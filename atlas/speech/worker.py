@@ -21,6 +21,7 @@ class Worker:
     def __init__(self) -> None:
         self._line = CapacityLimiter(1)
         self._busy = threading.Lock()
+        self._calls = 0  # that run or wait
 
     async def run(self, work: Callable[[], T]) -> T:
         """Return what `work` returns, or raise what it raises. Cancelling is safe."""
@@ -30,8 +31,23 @@ class Worker:
             with self._busy:
                 return work() if wanted else None
 
+        self._calls += 1
         try:
             result = await to_thread.run_sync(in_turn, abandon_on_cancel=True, limiter=self._line)
         finally:
             wanted = False
+            self._calls -= 1
         return result  # type: ignore[return-value]  # None only when the wait was cancelled, and then nobody is here
+
+    async def run_aside(self, work: Callable[[Callable[[], bool]], T]) -> T | None:
+        """Return what `work` returns, or `None` at once where any other call runs or waits. Cancelling is safe.
+
+        `work` is given what says whether it may go on: no longer when it was cancelled, or when another call waits.
+        """
+        if self._calls or self._busy.locked():
+            return None
+        wanted = True
+        try:
+            return await self.run(lambda: work(lambda: wanted and self._calls == 1))
+        finally:
+            wanted = False

@@ -17,6 +17,7 @@ from atlas.engine import open_engine
 from atlas.errors import EngineError
 from atlas.speech import stt_faster_whisper
 from atlas.speech.stt import MAX_UTTERANCE_SECONDS
+from atlas.speech.stt_faster_whisper import SKIM_SECONDS
 from atlas.speech.stt_scripted import SOME_SPEECH, ScriptedStt
 from atlas.speech.vad_scripted import voice
 from atlas.speech.wav import write_wav
@@ -101,7 +102,29 @@ async def test_the_longest_utterance_is_taken_and_a_longer_one_is_a_mistake(worl
         await stt.transcribe(silence(MAX_UTTERANCE_SECONDS + 1))
 
 
+async def test_of_somebody_who_still_speaks_a_skim_says_the_words_so_far_or_that_it_would_be_in_the_way(world):
+    stt, speech = world
+    assert plain(await stt.skim(speech) or SOME_SPEECH).startswith("what time")
+    assert not await stt.skim(silence(1))
+
+
 # ── what only a real recogniser can get wrong ──────────────────────────────────────────────────────
+
+
+@pytest.mark.real
+async def test_a_skim_is_not_begun_while_an_utterance_is_recognised_and_leaves_the_recogniser_to_the_next(
+    whisper, spoken
+):
+    speech = spoken(QUESTION)
+    async with anyio.create_task_group() as tasks:
+        tasks.start_soon(whisper.transcribe, speech)
+        await anyio.lowlevel.checkpoint()
+        assert await whisper.skim(speech) is None
+    with anyio.move_on_after(0):
+        await whisper.skim(speech)
+    assert plain((await whisper.transcribe(speech)).text) == SOME_SPEECH
+    assert plain(await whisper.skim(speech)).startswith("what time")
+    assert await whisper.skim(silence(SKIM_SECONDS) + speech) is None
 
 
 @pytest.mark.real

@@ -107,12 +107,16 @@ class Chat:
 
 
 class Ear:
-    """Understands every utterance as the next of its lines."""
+    """Understands every utterance as the next of its lines, and of one that goes on the next of `skims`."""
 
     def __init__(self, *lines: str) -> None:
         self.lines = list(lines)
+        self.skims: list[str] = []
         self.heard: list[AudioChunk] = []
         self.trouble: Exception | None = None
+
+    async def skim(self, speech: AudioChunk) -> str | None:
+        return self.skims.pop(0) if self.skims else None
 
     async def transcribe(self, speech: AudioChunk, judge: Judge | None = None) -> Utterance:
         self.heard.append(speech)

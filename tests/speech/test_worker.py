@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+from collections.abc import Callable
 
 import anyio
 import pytest
@@ -56,3 +57,42 @@ async def test_cancelling_ends_the_wait_at_once_and_the_next_waits_for_what_had_
     go_on.set()
     await worker.run(lambda: order.append("next"))
     assert order == ["slow", "next"]
+
+
+async def test_work_aside_makes_way_as_soon_as_another_call_waits_and_begins_only_where_none_does():
+    worker, begun, order = Worker(), threading.Event(), []
+
+    def aside(may_go_on: Callable[[], bool]) -> str:
+        begun.set()
+        while may_go_on():
+            pass
+        order.append("aside")
+        return "as far as it came"
+
+    async with anyio.create_task_group() as tasks:
+
+        async def glance() -> None:
+            assert await worker.run_aside(aside) == "as far as it came"
+
+        tasks.start_soon(glance)
+        await anyio.to_thread.run_sync(begun.wait, 10)
+        assert await worker.run_aside(lambda may_go_on: order.append("a second one")) is None
+        await worker.run(lambda: order.append("what somebody waits for"))
+    assert order == ["aside", "what somebody waits for"]
+
+
+async def test_work_aside_that_was_cancelled_ends_by_itself_and_the_next_waits_no_longer_than_that():
+    worker, begun, ended = Worker(), threading.Event(), threading.Event()
+
+    def aside(may_go_on: Callable[[], bool]) -> None:
+        begun.set()
+        while may_go_on():
+            pass
+        ended.set()
+
+    async with anyio.create_task_group() as tasks:
+        tasks.start_soon(worker.run_aside, aside)
+        await anyio.to_thread.run_sync(begun.wait, 10)
+        tasks.cancel_scope.cancel()
+    with anyio.fail_after(10):
+        assert await worker.run(ended.is_set)
