@@ -31,6 +31,14 @@ class SpeechStarted:
 
 
 @dataclass(frozen=True, slots=True)
+class PartialWords:
+    """More words of an utterance that still goes on, behind those told before; `Transcribed` has the last word."""
+
+    utterance_id: str
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
 class SpeechStopped:
     """The endpoint: the speaker has finished. The utterance is committed next, never reopened."""
 
@@ -54,6 +62,7 @@ class Transcribed:
     text: str
     error: str = ""  # why recognition failed, for the log; then the text is ""
     language: str = ""  # of the words; "" where the recogniser does not tell
+    rest: str | None = None  # of the text, behind its partial words; "" where it turned out otherwise, None without any
 
 
 @dataclass(frozen=True, slots=True)
@@ -146,6 +155,7 @@ class TurnEnded:
 Event = (
     Woken
     | SpeechStarted
+    | PartialWords
     | SpeechStopped
     | Committed
     | Transcribed

@@ -36,6 +36,8 @@ SEMANTIC_VAD: Json = {
     "interrupt_response": True,
 }
 FORMAT_OF_BETA_NAME = {"pcm16": "audio/pcm", "g711_ulaw": "audio/pcmu", "g711_alaw": "audio/pcma"}
+DELAYS = ("minimal", "low", "medium", "high", "xhigh")  # until words are told; here there is one pace
+LIVE_MODELS = ("gpt-realtime-whisper", "gpt-live-transcribe")  # of OpenAI, which tell words while somebody speaks
 MOST_TOOLS = 32
 TOOL_NAME = re.compile(r"[A-Za-z0-9_-]{1,64}")
 TOOL_CHARACTERS = 20_000  # of one tool's description and parameters
@@ -106,8 +108,11 @@ def options(session: Json) -> SessionOptions:
     detection, output = session["audio"]["input"]["turn_detection"], session["audio"]["output"]
     speak = session["output_modalities"] == ["audio"]
     answer = session["type"] == "realtime"  # a transcription session only writes down
+    partial = "delay" in (session["audio"]["input"]["transcription"] or {})
     if detection is None:
-        return SessionOptions(detect_turns=False, answer=answer, speak=speak, speed=output["speed"])
+        return SessionOptions(
+            detect_turns=False, partial_words=partial, answer=answer, speak=speak, speed=output["speed"]
+        )
     if detection["type"] == "semantic_vad":
         detection = SERVER_VAD | {"silence_duration_ms": SILENCE_MS_OF_EAGERNESS[detection["eagerness"]]} | detection
     silence = detection["silence_duration_ms"] / 1000
@@ -116,6 +121,7 @@ def options(session: Json) -> SessionOptions:
             threshold=detection["threshold"], silence_seconds=silence, pause_seconds=min(0.2, silence)
         ),
         pre_roll_seconds=detection["prefix_padding_ms"] / 1000,
+        partial_words=partial,
         answer=answer and detection["create_response"],
         interrupt=detection["interrupt_response"],
         speak=speak,
@@ -322,7 +328,11 @@ def _transcription(now: Any, param: str, value: Any, defaults: SessionDefaults) 
     language = given.get("language") or defaults.language
     if not isinstance(language, str) or language.partition("-")[0].lower() not in defaults.languages:
         raise wrong(f"{param}.language", " or ".join(map(repr, defaults.languages)), language, "unsupported_language")
-    return {"model": defaults.recogniser, "language": language.partition("-")[0].lower()}
+    delay = given.get("delay") or ("low" if given.get("model") in LIVE_MODELS else None)
+    if delay not in (None, *DELAYS):
+        raise wrong(f"{param}.delay", f"one of {', '.join(DELAYS)}", delay)
+    live = {"delay": delay} if delay else {}
+    return {"model": defaults.recogniser, "language": language.partition("-")[0].lower(), **live}
 
 
 def _noise_reduction(now: Any, param: str, value: Any, defaults: SessionDefaults) -> None:

@@ -17,6 +17,7 @@ from atlas.events import (
     End,
     Event,
     Hush,
+    PartialWords,
     SpeechOut,
     SpeechStarted,
     SpeechStopped,
@@ -34,6 +35,7 @@ from atlas.gateway.realtime_responses import ResponseOptions
 from atlas.gateway.realtime_sound import Outward
 from atlas.gateway.wire import call_json
 
+TRANSCRIPTION = "conversation.item.input_audio_transcription"
 STATUS_OF_END: dict[End, str] = {
     "done": "completed",
     "interrupted": "cancelled",
@@ -128,6 +130,9 @@ class SessionView:
             case SpeechStopped(utterance, at):
                 stop = {"audio_end_ms": _milliseconds(at), "item_id": _item_id(utterance)}
                 return [message("input_audio_buffer.speech_stopped", **stop)]
+            case PartialWords(utterance, text):
+                place = {"item_id": _item_id(utterance), "content_index": 0}
+                return [message(f"{TRANSCRIPTION}.delta", **place, delta=text)]
             case Committed():
                 return self._committed(event)
             case Transcribed():
@@ -187,7 +192,7 @@ class SessionView:
             self.items.get(item_id)["content"][0]["transcript"] = event.text
         if not self.transcribes:
             return []
-        kind, place = "conversation.item.input_audio_transcription", {"item_id": item_id, "content_index": 0}
+        place = {"item_id": item_id, "content_index": 0}
         if event.error:
             trouble = {
                 "type": "server_error",
@@ -195,10 +200,11 @@ class SessionView:
                 "message": "the recogniser is not working right now",
                 "param": None,
             }
-            return [message(f"{kind}.failed", **place, error=trouble)]
+            return [message(f"{TRANSCRIPTION}.failed", **place, error=trouble)]
         usage = {"type": "duration", "seconds": round(seconds, 3)}
-        deltas = [message(f"{kind}.delta", **place, delta=event.text)] if event.text else []
-        return [*deltas, message(f"{kind}.completed", **place, transcript=event.text, usage=usage)]
+        rest = event.text if event.rest is None else event.rest
+        deltas = [message(f"{TRANSCRIPTION}.delta", **place, delta=rest)] if rest else []
+        return [*deltas, message(f"{TRANSCRIPTION}.completed", **place, transcript=event.text, usage=usage)]
 
     # ── a response, from its start to its end ──────────────────────────────────────────────────────
 

@@ -70,6 +70,11 @@ class Ears:
         return max(0.0, (self.heard_samples - self._epoch) / HEARING_RATE - self._endpoint.ended_seconds)
 
     @property
+    def hears_voice(self) -> bool:
+        """Whether somebody speaks, and the last frame was no silence between two words."""
+        return self._endpoint.speaking and self.silence_seconds < FRAME_SECONDS / 2
+
+    @property
     def began_sample(self) -> int:
         """Where the speech of the utterance under way began, counted from the first sample ever heard."""
         return self._epoch + round(self._endpoint.began_seconds * HEARING_RATE)

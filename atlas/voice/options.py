@@ -16,6 +16,7 @@ class SessionOptions:
     detect_turns: bool = True  # False: the client commits utterances itself (push to talk)
     endpoint: EndpointOptions = field(default_factory=EndpointOptions)
     pre_roll_seconds: float = PRE_ROLL_SECONDS
+    partial_words: bool = False  # words are told while somebody still speaks
     answer: bool = True  # reply when an utterance ends; False: only when asked to
     interrupt: bool = True  # speech over a reply stops it
     barge_in_seconds: float = 0.4  # of speech over the reply before it counts as an interruption

@@ -12,6 +12,7 @@ from atlas import trace
 from atlas.audio import AudioChunk
 from atlas.conversation import Utterance
 from atlas.errors import EngineError
+from atlas.speech.agreement import Agreement
 from atlas.speech.stt import Judge, Stt
 from atlas.trace import Trace
 
@@ -41,6 +42,7 @@ class CommittedUtterance:
     known: anyio.Event = field(default_factory=anyio.Event)
     words: Utterance = field(default_factory=lambda: Utterance("", 0.0))
     trouble: EngineError | None = None
+    partial_words: Agreement | None = None  # that were told of it
     sound: AudioChunk | None = None  # of the latest alone: it may be half a minute long
 
 

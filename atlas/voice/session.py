@@ -40,6 +40,7 @@ from atlas.trace import Trace
 from atlas.voice.ears import Ears, Notice
 from atlas.voice.mouth import Mouth
 from atlas.voice.options import ReplyOptions, SessionOptions
+from atlas.voice.partial_words import PartialReader
 from atlas.voice.prefill import Prefill, Prepare
 from atlas.voice.recognition import CommittedUtterance, Guess, Pick, Recogniser
 from atlas.voice.reply import Answer, Remember, SpokenReply
@@ -123,6 +124,7 @@ class Session:
         self._over_reply = False  # the utterance interrupted a reply
         self._guess: Guess | None = None
         self._ahead = Prefill(prepare)
+        self._along = PartialReader(stt, self._emit)
         self._wake_word = ""  # what woke the house; it holds until the house sleeps again
         self._unanswered: deque[CommittedUtterance] = deque(maxlen=MAX_UNANSWERED)
         self._reply: SpokenReply | None = None
@@ -260,6 +262,7 @@ class Session:
             for notice in self._ears.hear(sound.cut(start, start + STEP_SAMPLES)):
                 await self._noticed(notice)
             await anyio.lowlevel.checkpoint()
+        self._read_along()
 
     async def _noticed(self, notice: Notice) -> None:
         happened = notice.what
@@ -301,6 +304,7 @@ class Session:
             case TurnAction.SPEECH_STARTED:
                 self._utterance_id = fresh_id("utt")
                 await self._emit(SpeechStarted(self._utterance_id, self._speech_at))
+                self._along.begin(self._utterance_id, self._ears.heard_samples)
             case TurnAction.SPEECH_STOPPED:
                 await self._emit(SpeechStopped(self._utterance_id, self._ears.heard_samples))
             case TurnAction.GUESS:
@@ -319,6 +323,8 @@ class Session:
             case TurnAction.HUSH:
                 await self._hush("cancelled" if happened is Input.CANCEL else "interrupted")
             case TurnAction.DROP:
+                self._utterance_id = ""
+                self._along.end()
                 self._forget_guess()
                 self._ears.drop()
                 self._over_reply = False
@@ -353,9 +359,25 @@ class Session:
     # ── hearing ────────────────────────────────────────────────────────────────────────────────────
 
     def _begin_guess(self) -> None:
+        self._along.pause()
         if self._guess is None:
             self._guess = Guess()
             self._start(self._guess_words, self._guess, self._ears.sound())
+
+    def _read_along(self) -> None:
+        """Read the words so far while somebody speaks, where that is wanted and due, and no more sound waits."""
+        options, heard = self.options, self._ears.heard_samples
+        if options.detect_turns:
+            speaks = self._state is TurnState.HEARING and self._ears.hears_voice
+        else:
+            speaks = self._state is TurnState.LISTENING and self._ears.has_sound
+        if not (options.partial_words and speaks):
+            return
+        if not self._along.utterance_id:  # the client says where one begins, by sending sound
+            self._along.begin(fresh_id("utt"), heard)
+        is_behind = self._microphone.statistics().current_buffer_used > 0
+        if not is_behind and (scope := self._along.due(heard)):
+            self._start(self._along.read, self._ears.sound(), scope)
 
     async def _judge(self) -> Judge | None:
         """Return what hears an answer, where the house has asked something; else `None`, and the ear's own is used."""
@@ -423,7 +445,8 @@ class Session:
         """Fix the utterance's sound, and find its words by a task of their own."""
         silence = self._ears.silence_seconds if self._utterance_id else 0.0
         sound, guess, self._guess = self._ears.take(), self._guess, None
-        heard = CommittedUtterance(self._utterance_id or fresh_id("utt"), Trace(), self._over_reply)
+        name = self._utterance_id or self._along.utterance_id or fresh_id("utt")
+        heard = CommittedUtterance(name, Trace(), self._over_reply, partial_words=self._along.end())
         heard.trace.began -= silence  # marks count from the last sound of speech
         heard.trace.stages["vad"] = silence
         heard.ended_sample = self._ears.heard_samples - round(silence * HEARING_RATE)
@@ -437,7 +460,9 @@ class Session:
 
     async def _recognise(self, heard: CommittedUtterance, sound: AudioChunk, guess: Guess | None) -> None:
         await self._recogniser.know(heard, sound, guess)
-        await self._emit(Transcribed(heard.id, heard.words.text, str(heard.trouble or ""), heard.words.language))
+        words, partial = heard.words, heard.partial_words
+        rest = partial.finish(words.text) if partial else None
+        await self._emit(Transcribed(heard.id, words.text, str(heard.trouble or ""), words.language, rest))
         heard.known.set()
 
     # ── replying ───────────────────────────────────────────────────────────────────────────────────

@@ -25,6 +25,7 @@ from atlas.events import Emit
 from atlas.gateway import files, realtime
 from atlas.gateway.realtime_items import Items, read_item
 from atlas.gateway.realtime_sound import CODES, LEVELS, Inward, Outward, SoundPace
+from atlas.gateway.realtime_wire import TRANSCRIPTION
 from atlas.speech.resample import resampled
 from atlas.speech.vad_scripted import voice
 from atlas.speech.wav import write_wav
@@ -451,6 +452,40 @@ async def test_noise_gives_no_response(small: SmallHouse) -> None:
         await caller.hear()
         await caller.until("response.done")
         assert caller.kinds().count("response.created") == 1
+
+
+@pytest.mark.parametrize("transcription", [{"model": "gpt-live-transcribe"}, {"delay": "low"}])
+@pytest.mark.parametrize("detection", [None, {"type": "server_vad"}])
+async def test_who_wants_live_words_is_told_them_while_somebody_speaks(
+    small: SmallHouse, transcription: dict[str, str], detection: dict[str, str] | None
+) -> None:
+    small.ear.skims = ["why is", "why is the sk"]
+    async with calling(small) as caller:
+        audio = {"input": {"transcription": transcription, "turn_detection": detection}}
+        await caller.send("session.update", session={"type": "realtime", "audio": audio})
+        updated = await caller.until("session.updated")
+        assert updated.session.audio.input.transcription.delay == "low"
+        for left in (1, 0):
+            await caller.hear(wire(voice(2.0)))
+            await until(lambda left=left: len(small.ear.skims) <= left)
+        first = await caller.until(f"{TRANSCRIPTION}.delta")
+        assert first.delta == "why"
+        assert "input_audio_buffer.committed" not in caller.kinds()
+        await caller.hear(wire(silence(1.0)))
+        if detection is None:
+            await caller.send("input_audio_buffer.commit")
+        assert (await caller.until("input_audio_buffer.committed")).item_id == first.item_id
+        completed = await caller.until(f"{TRANSCRIPTION}.completed")
+        assert (completed.item_id, completed.transcript) == (first.item_id, "why is the sky blue")
+        assert caller.text(f"{TRANSCRIPTION}.delta") == "why is the sky blue"
+
+
+async def test_a_wish_for_live_words_that_nobody_knows_is_refused(small: SmallHouse) -> None:
+    async with calling(small) as caller:
+        audio = {"input": {"transcription": {"delay": "none"}}}
+        wrong = await caller.refused("session.update", session={"type": "realtime", "audio": audio})
+        assert (wrong.code, wrong.param) == ("invalid_value", "session.audio.input.transcription.delay")
+        assert "minimal" in wrong.message
 
 
 async def test_a_recogniser_that_fails_is_told_and_said(small: SmallHouse) -> None:
