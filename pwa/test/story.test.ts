@@ -1,4 +1,4 @@
-/** What is announced is the answer that has just been given, and nothing where none was. */
+/** What is announced is the answer that has just been given; words that are still said grow, and leave nothing behind. */
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
@@ -21,4 +21,31 @@ test("an answer is announced, and the next one that is empty or broken off does 
   assert.equal(answered(story, "", "completed"), "");
   assert.equal(answered(story, "It is six.", "completed"), "It is six.");
   assert.equal(answered(story, "It is se", "cancelled"), "");
+});
+
+const shown = (story: Story) => story.entries.value.map(({ who, text }) => `${who}: ${text.value}`);
+const more = (item_id: string, delta: string) =>
+  ({ type: "conversation.item.input_audio_transcription.delta", item_id, delta }) as RealtimeEvent;
+
+test("the words of a person grow while they speak, in one entry that the whole puts right, and nothing announces them", () => {
+  const story = new Story();
+  for (const event of [more("one", "Turn off"), more("one", " the")]) story.event(event);
+  assert.deepEqual(shown(story), ["person: Turn off the"]);
+  story.event({ type: "input_audio_buffer.committed", item_id: "one" } as RealtimeEvent);
+  const completed = { type: "conversation.item.input_audio_transcription.completed", item_id: "one" };
+  story.event({ ...completed, transcript: "Turn on the light." } as RealtimeEvent);
+  assert.deepEqual(shown(story), ["person: Turn on the light."]);
+  assert.equal(story.announcement.value, "");
+});
+
+test("what was begun to be said and dropped leaves no entry, and what is committed stays where another begins", () => {
+  const story = new Story();
+  story.event(more("one", "Turn off"));
+  story.event({ type: "input_audio_buffer.cleared" } as RealtimeEvent);
+  assert.deepEqual(shown(story), []);
+  story.event(more("two", "Turn on"));
+  story.event({ type: "input_audio_buffer.committed", item_id: "two" } as RealtimeEvent);
+  story.event(more("three", "What"));
+  story.event(more("four", "Who"));
+  assert.deepEqual(shown(story), ["person: Turn on", "person: Who"]);
 });

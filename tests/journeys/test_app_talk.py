@@ -66,6 +66,22 @@ def test_a_tap_and_a_spoken_request_is_answered_in_words_and_in_sound_that_says_
     assert re.search("(ten|10) minutes", words.lower()), words
 
 
+def test_the_words_of_a_long_sentence_are_seen_while_it_is_said(house, request_wav):
+    with opened(
+        house, request_wav("Please add milk, bread, butter, apples and orange juice to the shopping list.")
+    ) as page:
+        connected(page)
+        page.locator(".talk").click()
+        growing = page.locator(".frame[data-state=listening] .entry.person[data-entry=waiting] .words:not(.pending)")
+        expect(growing).to_have_text(re.compile("please", re.I), timeout=ANSWER_MS)
+        expect(page.locator(".entry.person .words").last).to_have_text(
+            re.compile("shopping list", re.I), timeout=ANSWER_MS
+        )
+        expect(page.locator(".entry.person").filter(has_text="Please add milk")).to_have_count(1)
+        expect(page.locator(".entry.person[data-entry=waiting]")).to_have_count(0)
+        assert answer(page)
+
+
 def test_holding_the_button_ends_the_request_when_it_is_let_go(house, request_wav):
     with opened(house, request_wav("what time is it")) as page:
         connected(page)

@@ -41,12 +41,14 @@ export class Story {
   readonly entries = signal<Entry[]>([]);
   readonly announcement = signal(""); // the last whole answer, for those who listen to a screen reader; "" since the next
   private spoken = new Map<string, Entry>(); // by item: what the person said
+  private growing = ""; // the item that is still being said, whose first words are shown
   private answer: Entry | null = null;
   private count = 0;
 
   clear(): void {
     this.entries.value = [];
     this.spoken.clear();
+    this.growing = "";
     this.answer = null;
   }
 
@@ -86,6 +88,7 @@ export class Story {
   lost(): void {
     for (const entry of this.spoken.values()) this.remove(entry);
     this.spoken.clear();
+    this.growing = "";
     if (this.answer?.state.value === "waiting") this.answer.state.value = "failed";
     this.answer = null;
   }
@@ -103,9 +106,14 @@ export class Story {
   event(event: RealtimeEvent): void {
     switch (event.type) {
       case "input_audio_buffer.committed":
-        this.spoken.set(event.item_id, this.add("person", "", "waiting"));
+        if (this.growing === event.item_id) this.growing = "";
+        else this.spoken.set(event.item_id, this.add("person", "", "waiting"));
+        break;
+      case "input_audio_buffer.cleared":
+        this.unsaid();
         break;
       case "conversation.item.input_audio_transcription.delta":
+        if (!this.spoken.has(event.item_id)) this.heard(event.item_id);
         this.grow(this.spoken.get(event.item_id), event.delta);
         break;
       case "conversation.item.input_audio_transcription.completed":
@@ -132,6 +140,21 @@ export class Story {
         this.done(event.response.status);
         break;
     }
+  }
+
+  /** The first words of an item that is still being said. */
+  private heard(item: string): void {
+    this.unsaid();
+    this.growing = item;
+    this.spoken.set(item, this.add("person", "", "waiting"));
+  }
+
+  /** What was being said was dropped before its end. */
+  private unsaid(): void {
+    const entry = this.spoken.get(this.growing);
+    this.spoken.delete(this.growing);
+    this.growing = "";
+    if (entry) this.remove(entry);
   }
 
   private understood(item: string, text: string): void {

@@ -118,6 +118,7 @@ export class Talk {
   endHandsFree(): void {
     this.handsFree.value = false;
     this.quiet();
+    this.forget();
     this.rest();
   }
 
@@ -154,7 +155,7 @@ export class Talk {
     this.press.kind = kind;
     const detection = { type: "server_vad", create_response: true, interrupt_response: true };
     this.session({ input: { format: AUDIO, turn_detection: kind === "hold" ? null : detection } });
-    this.link?.send({ type: "input_audio_buffer.clear" });
+    this.forget();
     for (const audio of this.backlog.splice(0)) this.append(audio);
     if (kind !== "hold") this.waitForWords();
   }
@@ -188,7 +189,10 @@ export class Talk {
     this.trouble.value = null;
     const waking = this.wake();
     await this.interrupt();
-    if (this.press.kind !== "free") this.quiet();
+    if (this.press.kind !== "free") {
+      this.quiet();
+      this.forget();
+    }
     await waking.catch(() => undefined); // without sound the answer is read
     this.sayHow();
     const item = { type: "message", role: "user", content: [{ type: "input_text", text }] };
@@ -201,6 +205,7 @@ export class Talk {
   async stopAll(): Promise<void> {
     this.handsFree.value = false;
     this.quiet();
+    this.forget();
     await this.interrupt();
     this.rest();
   }
@@ -231,6 +236,11 @@ export class Talk {
     }
   }
 
+  /** What was begun to be said is not meant. */
+  private forget(): void {
+    this.link?.send({ type: "input_audio_buffer.clear" });
+  }
+
   /** The microphone is not needed any more. */
   private quiet(): void {
     clearTimeout(this.patience);
@@ -246,7 +256,8 @@ export class Talk {
   opened(): void {
     this.responding = this.speaking = this.dropped = "";
     this.committing = this.requested = this.awaiting = this.postponed = false;
-    this.session({ input: { format: AUDIO, turn_detection: null }, output: { format: AUDIO } });
+    const input = { format: AUDIO, turn_detection: null, transcription: { delay: "low" } }; // words while they are said
+    this.session({ input, output: { format: AUDIO } });
     this.sayHow();
     this.become("ready");
   }
@@ -268,6 +279,9 @@ export class Talk {
       case "input_audio_buffer.speech_stopped":
         if (this.press.kind === "tap") this.quiet();
         if (this.press.kind === "none" || this.press.kind === "free") this.become("thinking");
+        break;
+      case "input_audio_buffer.cleared":
+        this.rest();
         break;
       case "input_audio_buffer.committed":
         if (this.committing) this.respond();
