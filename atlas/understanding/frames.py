@@ -88,6 +88,7 @@ class Frames:
         self._today = pattern(words, "today")
         self._warmth = pattern(words, "warmth")
         self._tail = pattern(words, "tails")
+        self._motion = pattern(words, "motion")
         self._comparative = pattern(words, "comparatives")
         self._to = pattern(words, "to")
         self._house = frozenset(words.get("house", ()))
@@ -340,8 +341,8 @@ class Frames:
         state, ask = _state_of(tokens), _ask_of(tokens)
         measure = _first(tokens, "measure") or ("temperature" if self._warmth.search(text) else "")
         targets, place = self._targets.of([*named, *beside], names, room)
-        if not targets and (moving := [one for one in tokens if one.value == MOTION]):
-            targets, place = self._targets.of([*named, *beside, *moving], names, room)
+        if not targets and self._motion.search(text):
+            targets, place = self._targets.of([*named, *beside, Token("kind", MOTION, "")], names, room)
         if targets and targets[0].kind == "climate" and "device" not in targets[0].arguments and not state:
             measure, place = "temperature", str(targets[0].arguments.get("room", place))
             targets = targets if {"everything", "floor"} & {*targets[0].arguments} else []
@@ -506,6 +507,11 @@ class Frames:
         clauses = [clause for piece in self._joint.split(text) if (clause := piece.strip())]
         return len(clauses) > 1 and self._is_to_somebody(clauses, names)
 
+    def calls_somebody(self, text: str, names: Names) -> bool:
+        """Whether a clause of a text is somebody's name alone: "hurry up, Ben, …"."""
+        people = {person.casefold() for person in names.people}
+        return any(clause.strip().casefold() in people for clause in self._joint.split(text))
+
     def _is_to_somebody(self, clauses: Sequence[str], names: Names) -> bool:
         """Whether it begins or ends with somebody's name: then they are spoken to, unless the house is as well."""
         people = {person.casefold() for person in names.people} | {
@@ -515,9 +521,7 @@ class Frames:
         first, second, *_ = [*spoken[0].split(), ""]
         called = first in people and second not in self._told_of  # "Anna asked me to lock up" is told of her
         return not {*" ".join(spoken).split()} & self._house and (
-            called
-            or not {spoken[0], spoken[-1]}.isdisjoint(people | self._kin)
-            or sum(clause in people for clause in spoken) == 1  # "hurry up, Ben, …"
+            called or not {spoken[0], spoken[-1]}.isdisjoint(people | self._kin)
         )
 
     # ── one clause ──────────────────────────────────────────────────────────────────────────────────

@@ -57,14 +57,19 @@ _ALARM = "alarms.set"
 _DEEDS = ("on", "off", "open", "close", "lock", "unlock")  # that need a device
 _CHANGES = "brighter darker brightness colour kelvin faster slower speed position temperature".split()  # noqa: SIM905
 _OF_DEVICES = ("home.", "later.")
-_HOURS = 12  # of a clock face
+HOURS_OF_CLOCK_FACE = 12
 _TIMES = ("{WHEN}", "{DELAY}", "{N}")
 _CORRECTING = re.compile(r"\b(?:no|nope|wait|sorry|rather|nein|quatsch|ach|doch)\W*$", re.IGNORECASE)
 _THAT_I = re.compile(r"\bdass (?:ich|i|wir|mer|man) $", re.IGNORECASE)
 _ONE = re.compile(r" (?:one|ones)$", re.IGNORECASE)  # "the freezer one"
 _CLAUSE = re.compile(r"[,.;:!?]|\b(?:so|because|since|for|und|also|dann|denn|weil)\b", re.IGNORECASE)
 _HENCE = re.compile(
-    r"[,;.!] ?(?:and )?(?:so|therefore|darum|drum|deshalb)\b(?! (?:that|long|far|i|we|he|she|they|it|the|dass)\b)",
+    r"[,;.!] ?(?:and )?(?:so|therefore|darum|drum|deshalb)\b(?! (?:that|as|long|far|i|we|he|she|they|it|the|dass)\b)",
+    re.IGNORECASE,
+)
+_IF = re.compile(  # a clause that is a condition of what follows "so", and no reason for it
+    r"(?:^|[,;.!?] ?)(?:only |just |nur |and |und |but |aber )*"
+    r"(?:if|when|whenever|once|as soon as|unless|wenn|falls|sobald|nachdem)\b",
     re.IGNORECASE,
 )
 _REASON = re.compile(r"[,.;:!?]+ ")
@@ -157,7 +162,9 @@ class Parser:
         self._that = pattern(words, "that")
         self._there = pattern(words, "there")
         self._arrives = pattern(words, "arrives")
-        self._begun, self._moves = pattern(words, "begun"), pattern(words, "moves")
+        self._half_verb, self._moves = pattern(words, "half_verb"), pattern(words, "moves")
+        self._verb = pattern(words, "verb")
+        self._praised = pattern(words, "praised")
         self._several_timers = SeveralTimers(grammar.tables.get("several_timers", {}), grammar.digits)
         self._lacks: Mapping[str, tuple[str, Sequence[str]]] = words.get("lacks", {})
         self._says: Mapping[str, str] = words.get("says", {})
@@ -258,7 +265,8 @@ class Parser:
 
     def knows(self, commands: Sequence[Command]) -> bool:
         """Tell whether it was taught what these commands do: of others it has neither a reading nor a question."""
-        return all(one.tool == LATER or act_of(one.tool, one.arguments) in self._says for one in commands)
+        acts = [one.tool if one.tool == LATER else act_of(one.tool, one.arguments) for one in commands]
+        return all(act == LATER or (act in self._says and act in self._learned.acts) for act in acts)
 
     def label(self, commands: Sequence[Command], parse: Parse, amounts: Sequence[str]) -> str:
         """Return the words in which it is asked whether commands are meant, with the amounts that they hold."""
@@ -328,14 +336,14 @@ class Parser:
 
     def _is_a_value(self, moments: Sequence[str]) -> bool:
         """Whether the words that may say when hold one number, and no clock face has it: "at nineteen"."""
-        number = re.fullmatch(r"\D*(\d+)\D*", self._grammar.digits(" ".join(moments)))
-        return number is not None and int(number[1]) > _HOURS
+        number = re.fullmatch(r"(?!um\b)\D*(\d+)", self._grammar.digits(" ".join(moments)), re.IGNORECASE)
+        return number is not None and int(number[1]) > HOURS_OF_CLOCK_FACE
 
     def _both(self, text: str, names: Names, room: str, before: Before) -> Parse | None:
         """Return what both sides of an "and" ask for, where each is surely another wish: "tree on and lamp off"."""
         for joint in self._joint.finditer(text):
-            if self._begun.search(text[: joint.start()]):
-                continue  # "turn the lamp and the fan off"
+            if self._half_verb.search(text[: joint.start()]) and not self._verb.match(text[joint.end() :]):
+                continue  # "turn the lamp and the fan off", but not "… and lock the door"
             first = self.parse(text[: joint.start()], names, room, before)
             if not self._is_outright(first) or len(first.commands) > 1 or first.act == "alarms.stop":
                 continue  # "stop that racket, and turn on the light"
@@ -371,15 +379,17 @@ class Parser:
     def _forbids_message(self, likely: LikelyAct, reading: _Reading, names: Names) -> bool:
         """Whether words around a message are no wish to leave it: "don't tell him", but not "when he's back"."""
         around = self._arrives.sub(" ", reading.words_around())
-        if likely.act == BROADCAST and self.frames.is_to_somebody(reading.text, names):
+        if likely.act == BROADCAST and self.frames.calls_somebody(reading.text, names):
             return True  # "hurry up, Ben, others want into the bath"
         return self._is_unwanted(likely, around) or self._grammar.is_negated(around, names)
 
     def _is_unwanted(self, likely: LikelyAct, text: str) -> bool:
         """Whether words say that nothing is to be done now; those that may mean something else, only in doubt."""
-        doubtful = likely.chance < MOST_SURE or likely.act == "scene"  # whose name any talk may hold: "a fine dinner"
-        in_doubt = doubtful and bool(self._unwanted.search(text))
-        wish = _HENCE.split(text)[-1]  # "nobody does it unless I say so, so put it on the list" has no condition
+        in_doubt = likely.chance < MOST_SURE and bool(self._unwanted.search(text))
+        if likely.act == "scene" and self._praised.search(text):
+            return True  # its name may stand in any talk: "that was a fine dinner"
+        *reasons, wish = _HENCE.split(text)  # "nobody does it unless I say so, so put it on the list"
+        wish = text if any(map(_IF.search, reasons)) else wish
         return in_doubt or bool(self._conditions.search(wish))
 
     def _meant(self, named: Sequence[Token], names: Names, before: Before) -> Sequence[Token]:

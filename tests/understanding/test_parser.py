@@ -565,3 +565,86 @@ def test_who_praises_a_dinner_sets_no_scene_of_its_name() -> None:
     names = Names(devices=(NamedDevice("Abendessen", "scene"),))
     assert not german().parse("Nu, das war aber ä feines Abendessen, Muttl.", names).commands
     assert german().parse("Abendessen bitte", names).commands
+
+
+@cache
+def english_reader() -> Reader:
+    return Reader(open_grammar("en"), None, english())
+
+
+def tools_of(reader: Reader, text: str, names: Names) -> list[str]:
+    return [one.tool for one in reader.understand(Turn("t", text, HOUSE, 0.0), names).commands]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "wake me at five, I've an early shift",
+        "get me up at six, big move tomorrow",
+        "alarm for six please, I need to change the baby",
+        "set another alarm for five, I move house",
+        "wake me at seven instead of my phone doing it",
+    ],
+)
+def test_a_word_of_moving_elsewhere_moves_no_alarm(text: str) -> None:
+    assert tools_of(english_reader(), text, ENGLISH_NAMES) == ["alarms.set"]
+
+
+@pytest.mark.parametrize("text", ["weck mich um fünf, der Zug ist verlegt worden", "weck mich um sieben statt Mama"])
+def test_a_german_word_of_moving_elsewhere_moves_no_alarm(text: str) -> None:
+    assert tools_of(german_reader(), text, HOUSE_NAMES) == ["alarms.set"]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "if Anna rings, so please unlock the back door",
+        "only if Anna is asleep, so don't ask, put the radio on",
+        "unlock the back door would be great if Anna rings",
+        "desk lamp on would be great if it rains",
+        "put the desk lamp on if it will go dark",
+    ],
+)
+def test_a_condition_stays_one_beside_so_and_politeness(text: str) -> None:
+    assert tools_of(english_reader(), text, ENGLISH_NAMES) == []
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["wenn es draußen dunkel ist, so schalt bitte die Leselampe ein", "Falls jemand kommt, so mach das Flurlicht an"],
+)
+def test_a_german_condition_stays_one_before_so(text: str) -> None:
+    assert tools_of(german_reader(), text, HOUSE_NAMES) == []
+
+
+@pytest.mark.parametrize(
+    ("text", "tools"),
+    [
+        ("switch the hall light and lock the back door", ["home.turn", "home.lock"]),
+        ("well done, Anna, lights on please", ["home.turn"]),
+        ("don't mind the mess, turn the hall light on", ["home.turn"]),
+        ("never mind the desk lamp, switch the hall light on", ["home.turn"]),
+    ],
+)
+def test_talk_around_a_wish_forbids_it_not(text: str, tools: list[str]) -> None:
+    assert tools_of(english_reader(), text, ENGLISH_NAMES) == tools
+
+
+@pytest.mark.parametrize(
+    ("text", "tools"),
+    [
+        ("mach das Licht und stell das Radio leiser", ["home.turn", "home.adjust"]),
+        ("schau her, mach mal das Flurlicht an", ["home.turn"]),
+        ("passt auf, Kinder schlafen, Radio aus", ["home.turn"]),
+        ("das war zu hell, mach die Leselampe dunkler", ["home.adjust"]),
+        ("regel die Heizung um 22 Uhr", ["later.do"]),
+    ],
+)
+def test_german_talk_around_a_wish_forbids_it_not(text: str, tools: list[str]) -> None:
+    assert tools_of(german_reader(), text, HOUSE_NAMES) == tools
+
+
+def test_a_search_for_nothing_looks_for_no_word_of_its_own() -> None:
+    assert tools_of(english_reader(), "search my notes please", ENGLISH_NAMES) == []
+    for text in ("such mal in meinen Notizen bitte", "schau in den Notizen nach", "such in den Notizen"):
+        assert tools_of(german_reader(), text, HOUSE_NAMES) == []
