@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from functools import lru_cache
@@ -120,6 +121,7 @@ class PublicReader:
         return (replace(commands[0].later(seconds=_seconds(reading.slots), text=text), whole=True),)
 
 
+_POINTED_AT = re.compile(r"(?:da|dort|there|here)(?: das?)?", re.IGNORECASE)
 _SHORT = ("item", "name", "zone")
 
 
@@ -158,6 +160,8 @@ def _rarer(reading: IntentReading, names: Names, room: str) -> Command | None:
             where = room if reading.here else slots.get("area", "")
             return _call("home.clean", {"device": slots.get("name", ""), "room": where}) if where else None
         case "HassGetWeather":
+            if _POINTED_AT.fullmatch(str(slots.get("name", ""))):
+                return None  # "dort das", of "wie ist dort das Wetter": which place that is was said before
             return _call("weather.now", {"place": slots["name"]} if "name" in slots else {})
         case "HassBroadcast":
             return _call("broadcast.say", {"text": slots["message"]})

@@ -13,6 +13,7 @@ from atlas.understanding.intents import PublicReader
 from atlas.understanding.names import NamedDevice, NamedPlace, Names
 from atlas.understanding.parser import open_parser
 from atlas.understanding.public import open_public
+from atlas.understanding.slots import Command
 from atlas.understanding.understanding import Reader
 
 pytestmark = pytest.mark.real
@@ -158,3 +159,10 @@ def test_a_sum_has_numbers_of_any_size(text: str, expression: str) -> None:
 @pytest.mark.parametrize("text", ["is d Haustür zue", "isch s Kellerliecht no aa", "brennt d Leselamp no"])
 def test_a_question_in_dialect_needs_no_question_mark(text: str) -> None:
     assert [tool for tool, _ in calls(text)] == ["home.state"]
+
+
+def test_a_place_that_is_only_pointed_at_is_the_name_of_none() -> None:
+    assert reader().read("Wie ist dort das Wetter?", HOUSE).commands in ((), (Command("weather.now", {}),))
+    assert reader().read("Wie ist das Wetter in Berlin?", HOUSE).commands == (
+        Command("weather.now", {"place": "Berlin"}),
+    )
