@@ -151,8 +151,8 @@ class HomeAssistant:
         while True:
             try:
                 await self._session()
-            except* (OSError, ValueError) as trouble:  # TimeoutError is one
-                log.warning("home_assistant unreachable=%s", trouble.exceptions[0])
+            except (OSError, ValueError) as trouble:  # TimeoutError is one
+                log.warning("home_assistant unreachable=%s", trouble)
             finally:
                 worked = self.connected
                 self._lost()
@@ -173,10 +173,28 @@ class HomeAssistant:
             with anyio.fail_after(ANSWER_SECONDS):
                 await self._enter(opened)
             self._socket = opened
+            trouble: list[OSError] = []
+
+            async def hear() -> None:
+                # A group would wrap what is raised in it; the one reason is wanted.
+                try:
+                    while True:
+                        self._heard(await opened.receive())
+                except OSError as lost:
+                    trouble.append(lost)
+                    tasks.cancel_scope.cancel()
+
+            async def learn() -> None:
+                try:
+                    await self._learn()
+                except OSError as lost:
+                    trouble.append(lost)
+                    tasks.cancel_scope.cancel()
+
             async with anyio.create_task_group() as tasks:
-                tasks.start_soon(self._learn)
-                while True:
-                    self._heard(await opened.receive())
+                tasks.start_soon(hear)
+                tasks.start_soon(learn)
+            raise trouble[0]
 
     async def _enter(self, opened: JsonSocket) -> None:
         assert self._settings.token_file
