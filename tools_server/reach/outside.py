@@ -9,14 +9,14 @@ from __future__ import annotations
 import socket
 import ssl
 import time
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import httpcore2
 import httpx2
-from httpcore2._backends.sync import SyncStream  # which has no public name, and is what a socket becomes there
 
 from tools_server.values.language import ENGLISH, current, noted
 from tools_server.values.language import text as _
@@ -190,4 +190,48 @@ class _Dialled(httpcore2.NetworkBackend):
         socket_options: Iterable[Any] | None = None,
     ) -> httpcore2.NetworkStream:
         assert timeout is not None, "nothing waits for ever"
-        return SyncStream(self._outside.dial(host.strip("[]"), port, timeout))
+        return _Stream(self._outside.dial(host.strip("[]"), port, timeout))
+
+
+class _Stream(httpcore2.NetworkStream):
+    def __init__(self, way: socket.socket) -> None:
+        self._way = way
+
+    def read(self, max_bytes: int, timeout: float | None = None) -> bytes:
+        with _core(httpcore2.ReadTimeout, httpcore2.ReadError):
+            self._way.settimeout(timeout)
+            return self._way.recv(max_bytes)
+
+    def write(self, buffer: bytes, timeout: float | None = None) -> None:
+        with _core(httpcore2.WriteTimeout, httpcore2.WriteError):
+            self._way.settimeout(timeout)
+            self._way.sendall(buffer)
+
+    def close(self) -> None:
+        self._way.close()
+
+    def start_tls(
+        self, ssl_context: ssl.SSLContext, server_hostname: str | None = None, timeout: float | None = None
+    ) -> httpcore2.NetworkStream:
+        with _core(httpcore2.ConnectTimeout, httpcore2.ConnectError):
+            try:
+                self._way.settimeout(timeout)
+                return _Stream(ssl_context.wrap_socket(self._way, server_hostname=server_hostname))
+            except OSError:
+                self._way.close()
+                raise
+
+    def get_extra_info(self, info: str) -> Any:
+        if info == "ssl_object":
+            return self._way if isinstance(self._way, ssl.SSLSocket) else None
+        return None
+
+
+@contextmanager
+def _core(late: type[Exception], broken: type[Exception]) -> Iterator[None]:
+    try:
+        yield
+    except TimeoutError as slow:
+        raise late(str(slow)) from slow
+    except OSError as failed:
+        raise broken(str(failed)) from failed
