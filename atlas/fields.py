@@ -13,7 +13,9 @@ Json = dict[str, Any]
 
 def wrong(param: str, wanted: str, value: Any, code: str = "invalid_value") -> RequestError:
     """Return the error of a field that is not what was wanted."""
-    shown = json.dumps(value, ensure_ascii=False, default=str)
+    shown = (
+        type(value).__name__ if isinstance(value, (dict, list)) else json.dumps(value, ensure_ascii=False, default=str)
+    )
     shown = shown if len(shown) <= 60 else f"{shown[:57]}…"
     return RequestError(f"{param} must be {wanted}, not {shown}", code=code, param=param)
 

@@ -63,15 +63,6 @@ _CORRECTING = re.compile(r"\b(?:no|nope|wait|sorry|rather|nein|quatsch|ach|doch)
 _THAT_I = re.compile(r"\bdass (?:ich|i|wir|mer|man) $", re.IGNORECASE)
 _ONE = re.compile(r" (?:one|ones)$", re.IGNORECASE)  # "the freezer one"
 _CLAUSE = re.compile(r"[,.;:!?]|\b(?:so|because|since|for|und|also|dann|denn|weil)\b", re.IGNORECASE)
-_HENCE = re.compile(
-    r"[,;.!] ?(?:and )?(?:so|therefore|darum|drum|deshalb)\b(?! (?:that|as|long|far|i|we|he|she|they|it|the|dass)\b)",
-    re.IGNORECASE,
-)
-_IF = re.compile(  # a clause that is a condition of what follows "so", and no reason for it
-    r"(?:^|[,;.!?] ?)(?:only |just |nur |and |und |but |aber )*"
-    r"(?:if|when|whenever|once|as soon as|unless|wenn|falls|sobald|nachdem)\b",
-    re.IGNORECASE,
-)
 _REASON = re.compile(r"[,.;:!?]+ ")
 _AND = re.compile(r",? (?:and|und|plus|&) |, ?", re.IGNORECASE)
 
@@ -388,9 +379,7 @@ class Parser:
         in_doubt = likely.chance < MOST_SURE and bool(self._unwanted.search(text))
         if likely.act == "scene" and self._praised.search(text):
             return True  # its name may stand in any talk: "that was a fine dinner"
-        *reasons, wish = _HENCE.split(text)  # "nobody does it unless I say so, so put it on the list"
-        wish = text if any(map(_IF.search, reasons)) else wish
-        return in_doubt or bool(self._conditions.search(wish))
+        return in_doubt or bool(self._conditions.search(text))
 
     def _meant(self, named: Sequence[Token], names: Names, before: Before) -> Sequence[Token]:
         """Return the tokens that name what is meant; where none names a device, with those that were just spoken of."""

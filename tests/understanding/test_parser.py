@@ -538,10 +538,9 @@ def test_what_is_surely_looked_up_is_looked_up_by_the_likeliest_of_its_words(
     [
         "desk lamp on, please, if it is possible",
         "I would be very thankful to you if the desk lamp could go on",
-        "nobody in this house sees anything unless I say so, so put the desk lamp on",
     ],
 )
-def test_a_polite_if_or_one_in_the_reason_is_no_condition(text: str) -> None:
+def test_a_polite_if_is_no_condition(text: str) -> None:
     [command] = english().parse(text, ENGLISH_NAMES).commands
     assert command.arguments == {"on": True, "device": "Desk Lamp"}
     assert not english().parse("put the desk lamp on if it gets dark, so we can see", ENGLISH_NAMES).commands
@@ -648,3 +647,19 @@ def test_a_search_for_nothing_looks_for_no_word_of_its_own() -> None:
     assert tools_of(english_reader(), "search my notes please", ENGLISH_NAMES) == []
     for text in ("such mal in meinen Notizen bitte", "schau in den Notizen nach", "such in den Notizen"):
         assert tools_of(german_reader(), text, HOUSE_NAMES) == []
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "put the desk lamp on if it gets dark, so you can see",
+        "turn the desk lamp off unless Ben is home, so nobody reads in the dark",
+        "set an alarm for six if it snows, so Ben can drive",
+    ],
+)
+def test_a_condition_before_what_it_is_good_for_stays_one(text: str) -> None:
+    assert tools_of(english_reader(), text, ENGLISH_NAMES) == []
+
+
+def test_the_alarm_of_a_car_is_no_alarm_that_is_moved() -> None:
+    assert tools_of(english_reader(), "move the car alarm, wake me at five", ENGLISH_NAMES) == ["alarms.set"]
