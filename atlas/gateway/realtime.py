@@ -382,7 +382,7 @@ class RealtimeConnection:
         await self._put(*added_and_done(item, before))
 
     def _note_history(self) -> None:
-        """Take typed words that an answer stands behind already for a history that the client brings."""
+        """Take typed words that an answer of the client's stands behind for a history that it brings."""
         earlier = self._wire.items.before_answers()
         for item in self._typed:
             if item["id"] in earlier:

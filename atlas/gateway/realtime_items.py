@@ -87,9 +87,9 @@ class Items:
         return item["id"] in self._noted
 
     def before_answers(self) -> set[str]:
-        """Return the ids of all items that stand before an answer."""
-        roles = [item.get("role") for item in self.all()]
-        last = max((place for place, role in enumerate(roles) if role == "assistant"), default=0)
+        """Return the ids of all items that stand before an answer that the client brought; the house's own are none."""
+        are_brought = [item.get("role") == "assistant" and self.is_noted(item) for item in self.all()]
+        last = max((place for place, is_brought in enumerate(are_brought) if is_brought), default=0)
         return set(list(self._items)[:last])
 
     def instructions(self, standing: str) -> str:

@@ -730,6 +730,26 @@ async def test_a_history_that_a_client_brings_is_known_and_not_answered(small: S
         assert small.chat.turns[-1].instructions.startswith("Earlier you were told: my name is Tia\n")
 
 
+async def test_what_is_typed_before_an_answer_began_is_answered_after_it(small: SmallHouse) -> None:
+    def typed(text: str) -> dict[str, Any]:
+        return {"type": "message", "role": "user", "content": [{"type": "input_text", "text": text}]}
+
+    small.chat.goes_on = anyio.Event()
+    async with calling(small) as caller:
+        await caller.send("conversation.item.create", item=typed("first"))
+        await caller.send("response.create")
+        await caller.until("response.created")
+        await caller.send("conversation.item.create", item=typed("tell me about cats"))
+        await caller.until("conversation.item.done")
+        small.chat.goes_on.set()
+        await caller.until("response.done")
+        await caller.send("conversation.item.create", item=typed("and about dogs"))
+        await caller.send("response.create")
+        await caller.until("response.done")
+    assert [turn.text for turn in small.chat.turns] == ["first", "tell me about cats. and about dogs"]
+    assert small.chat.turns[-1].instructions == ""
+
+
 async def test_a_client_that_played_less_has_the_rest_forgotten(small: SmallHouse) -> None:
     async with calling(small) as caller:
         await caller.hear()
