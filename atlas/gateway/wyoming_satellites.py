@@ -234,6 +234,7 @@ class Satellite:
         if self._is_playing():
             phrase = None if self._wakes_itself else self._overhears.hear(sound)
             if phrase:
+                self._overhears.reset()  # it hears no more before the house speaks again
                 await self._session.woken(phrase)
             return  # its microphone hears the house speak
         await self._session.hear(sound)
@@ -283,6 +284,7 @@ class Satellite:
     async def _speak(self, sound: AudioChunk) -> None:
         if not self._speaks:
             self._speaks, self._played = True, anyio.Event()
+            self._overhears.reset()  # the last that it heard was over other words
             await self._send(audio.AudioStart(sound.rate, SAMPLE_BYTES, 1).event())
         self._silent_at = max(self._silent_at, anyio.current_time()) + sound.seconds
         await self._send(sound_event(sound))

@@ -227,6 +227,7 @@ class _LoggedStream:
     def reset(self) -> None:
         """Forget what was heard."""
         self._note_called()
+        self._sound.clear()
         self._stream.reset()
 
     def _note_called(self) -> None:

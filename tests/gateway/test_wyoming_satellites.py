@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import wave
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager, suppress
 from dataclasses import replace
@@ -230,6 +231,31 @@ async def test_a_satellite_that_the_house_wakes_has_the_threshold_and_the_log_of
             await until(lambda: len(small.house.wakes.log("kitchen").entries()) == 2)
         heard = [(one.woke, one.threshold) for one in small.house.wakes.log("kitchen").entries()]
         assert heard == [(False, 0.45), (True, 0.45)]
+
+
+async def test_a_wake_word_over_the_voice_of_the_house_is_noted_at_once(config: Config, data: Path) -> None:
+    logged = replace(config, data=data, speech=replace(config.speech, near_misses=True))
+    async with small_house(logged, data) as small:
+        small.house.wake = wake = ScriptedWake("okay nabu")
+        async with called(small, "kitchen") as kitchen, anyio.create_task_group() as tasks:
+            await kitchen.send(Event("run-pipeline", {"start_stage": "wake", "end_stage": "tts"}))
+            await kitchen.until("detect")
+            kitchen.plays = False
+            tasks.start_soon(small.house.announce, "kitchen satellite", "dinner is nearly ready " * 5)
+            await kitchen.until("audio-start")
+            await kitchen.hears(silence(1.0))
+            await kitchen.until("audio-stop")
+            await kitchen.send(Played())
+            tasks.start_soon(small.house.announce, "kitchen satellite", "dinner is ready " * 20)
+            await kitchen.until("audio-start")
+            await kitchen.hears(wake.call())
+            log = small.house.wakes.log("kitchen")
+            await until(lambda: len(log.entries()) == 1)
+            tasks.cancel_scope.cancel()
+        (entry,) = log.entries()
+        assert entry.woke
+        with wave.open(str(log.clip(entry.id))) as clip:
+            assert clip.getnframes() <= wake.call().samples, "nothing of what was heard over the announcement before"
 
 
 async def test_of_two_satellites_that_the_house_wakes_the_one_that_heard_more_answers(

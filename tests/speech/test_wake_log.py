@@ -149,6 +149,8 @@ def test_what_wakes_a_microphone_and_what_nearly_does_is_noted_with_its_last_sec
     heard_by(stream, wake.call())
     stream.reset()
     assert len(noted) == 3, "also what woke it just before nobody listened any more"
+    heard_by(stream, wake.call(loudness=0.4) + silence(0.1))
+    assert noted[3] == ("hey atlas", 0.4, 0.45, 0.2, False), "nothing of what was heard before"
 
 
 class Rising:
