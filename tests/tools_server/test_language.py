@@ -54,10 +54,12 @@ def forms(text: object) -> tuple[str, ...]:
 def test_every_message_is_translated_and_none_that_nobody_says(spoken: str) -> None:
     module = messages()
     template = module.extracted()
-    catalog = next(catalog for file, catalog in module.catalogues() if file.parent.parent.name == spoken)
+    file, catalog = next(one for one in module.catalogues() if one[0].parent.parent.name == spoken)
     missing = [message.id for message in template if message.id and not module.translated(catalog, message)]
     unsaid = [message.id for message in catalog if message.id and not template.get(message.id, message.context)]
     assert (missing, unsaid) == ([], []), "run: python scripts/messages.py, and translate what came in"
+    written = file.read_text(encoding="utf-8").count("\nmsgid ")
+    assert written == len(catalog), "a merge left a message twice: run python scripts/messages.py"
 
 
 @pytest.mark.parametrize("spoken", [name for name in language.languages() if name != "en"])
