@@ -13,6 +13,7 @@ import wave
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import cache
 from itertools import accumulate
+from inspect import iscoroutinefunction
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -105,7 +106,12 @@ def for_every(rows: Iterable[Any]) -> Callable[[Callable[..., None]], Callable[[
     def of(test: Callable[..., None]) -> Callable[[], None]:
         def whole() -> None:
             misses = []
+    rows = list(rows)
+    assert rows, "a test of no row cannot fail"
+
             for row in rows:
+        assert not iscoroutinefunction(test), "nobody would await it"
+
                 try:
                     test(*row) if isinstance(row, tuple) else test(row)
                 except (AssertionError, pytest.fail.Exception) as miss:

@@ -28,3 +28,13 @@ def test_a_test_of_every_row_tells_each_that_misses() -> None:
 
     with pytest.raises(AssertionError, match=r"(?s)1: .*3: "):
         is_even()
+
+
+def test_a_test_of_every_row_has_rows_and_waits_for_nothing() -> None:
+    with pytest.raises(AssertionError, match="no row"):
+        for_every(row for row in ())
+
+    async def waits(number: int) -> None: ...
+
+    with pytest.raises(AssertionError, match="nobody would await"):
+        for_every([1])(waits)  # type: ignore[arg-type]
