@@ -65,6 +65,7 @@ EXAMPLES: dict[str, Any] = {
     "by": 10,
 }
 EXAMPLES_OF: dict[str, dict[str, Any]] = {
+    "rules.refused": {"agent": "house"},
     "rules.preview": {"policy": POLICY.read_text(encoding="utf-8")},
     "world.echo": {"text": "Hello there."},
     "alarms.switch": {"on": False},
@@ -132,7 +133,8 @@ def clock() -> list[float]:
 @contextmanager
 def opened(data: Path, house: Any, clock: list[float]) -> Iterator[Gate]:
     file = data / "agents.toml"
-    file.write_text(f"[house]\ntools = ['*']\nroots = ['{ROOT}']\nacts_as = 'owner'\n")
+    token = f"token_sha256 = '{'0' * 64}'"
+    file.write_text(f"[house]\n{token}\ntools = ['*']\nroots = ['{ROOT}']\nacts_as = 'owner'\n")
     settings = ServerSettings(data, file, POLICY, house_key=house.public_file, timezone="Europe/Paris")
     with opened_gate(settings, lambda: clock[0], TOOLBOX, lambda: Uptime("", clock[0])) as (gate, _):
         yield gate
