@@ -8,12 +8,13 @@ import os
 import re
 import shutil
 import subprocess
+import sys
 import tempfile
 import wave
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import cache
-from itertools import accumulate
 from inspect import iscoroutinefunction
+from itertools import accumulate
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -81,6 +82,8 @@ def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool 
 
 def pytest_collection_finish() -> None:
     """Look for litter from here on, and only among what tests make."""
+    if "llama_cpp" in sys.modules:  # other files of this process can then no longer load the speech detector
+        raise pytest.UsageError("a test file imports llama_cpp, if through others: use it in a process of its own")
     gc.collect()
     gc.freeze()
     gc.enable()
@@ -103,15 +106,15 @@ def sample(rows: Iterable[Row]) -> list[Row]:
 def for_every(rows: Iterable[Any]) -> Callable[[Callable[..., None]], Callable[[], None]]:
     """Make one test of many that cost less than pytest does: of every row, and every row that misses is reported."""
 
-    def of(test: Callable[..., None]) -> Callable[[], None]:
-        def whole() -> None:
-            misses = []
     rows = list(rows)
     assert rows, "a test of no row cannot fail"
 
-            for row in rows:
+    def of(test: Callable[..., None]) -> Callable[[], None]:
         assert not iscoroutinefunction(test), "nobody would await it"
 
+        def whole() -> None:
+            misses = []
+            for row in rows:
                 try:
                     test(*row) if isinstance(row, tuple) else test(row)
                 except (AssertionError, pytest.fail.Exception) as miss:

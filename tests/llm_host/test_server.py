@@ -16,8 +16,6 @@ from typing import Any
 import httpx2
 import pytest
 
-from atlas.llm_host.server import cards_seen
-
 sys.path.insert(0, str(Path(__file__).parent))
 from llm_process import HELLO, MODEL, READY_SECONDS, Host, running
 
@@ -43,8 +41,11 @@ def error(reply: httpx2.Response) -> tuple[int, str, str | None]:
 
 
 def test_a_model_with_a_card_of_its_own_sees_that_card_alone() -> None:
-    assert cards_seen(-1) == {}
-    assert cards_seen(1) == {"CUDA_DEVICE_ORDER": "PCI_BUS_ID", "CUDA_VISIBLE_DEVICES": "1"}
+    script = (
+        "import json; from atlas.llm_host.server import cards_seen; print(json.dumps([cards_seen(-1), cards_seen(1)]))"
+    )
+    seen = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True).stdout
+    assert json.loads(seen) == [{}, {"CUDA_DEVICE_ORDER": "PCI_BUS_ID", "CUDA_VISIBLE_DEVICES": "1"}]
 
 
 def test_a_whole_answer_has_text_a_reason_to_end_and_its_cost(host: Host) -> None:
