@@ -90,6 +90,7 @@ def examine(config: Config) -> Iterator[Finding]:
     yield _data(config)
     yield _disk(config)
     yield from _models(config)
+    yield from _cards(config)
     memories = sorted({agent.memory for agent in config.agents.values()} | {"devices.db", "voices.db"})
     for file in [*(config.data / name for name in memories), config.tools_data / "tools.db"]:
         if file.exists():
@@ -188,6 +189,19 @@ def _models(config: Config) -> Iterator[Finding]:
             yield Finding("model", f"{name}: {'; '.join(faults)}", own("run `atlas models fetch`"))
         else:
             yield Finding("model", own("{name} is whole").format(name=name))
+
+
+def _cards(config: Config) -> Iterator[Finding]:
+    """Yield each model that is to have a graphics card which is not here: it would see none."""
+    from atlas.models import machine
+
+    wanted = {name: llm.gpu for name, llm in config.llm.items() if llm.gpu >= 0 and not llm.url}
+    count = len(machine.gpus()) if wanted else 0
+    for name, gpu in wanted.items():
+        if gpu >= count:
+            seen = own("[llm.{name}] asks for graphics card {gpu}; this machine has {count}, counted from 0")
+            advice = own("set gpu there to the number of a card that `nvidia-smi` lists, or leave it out for all cards")
+            yield Finding("model", seen.format(name=name, gpu=gpu, count=count), advice, grave=False)
 
 
 def _voice(config: Config, language: str, speech: SpeechConfig) -> Iterator[Finding]:

@@ -110,6 +110,20 @@ def test_a_missing_model_is_found_with_what_to_do(settled: Config) -> None:
     assert "atlas models fetch" in advice[0]
 
 
+def test_a_model_that_asks_for_a_card_which_is_not_here_is_noted(
+    settled: Config, data: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (data / "nvidia-smi").write_text("#!/bin/sh\necho 'NVIDIA GeForce RTX 3060, 11000'\n")
+    (data / "nvidia-smi").chmod(0o700)
+    monkeypatch.setenv("PATH", f"{data}:{os.environ['PATH']}")
+    embedded = settled.llm["embedded"]
+    for gpu, noted in ((-1, []), (0, []), (3, ["graphics card 3; this machine has 1"])):
+        one = dataclasses.replace(settled, llm={"embedded": dataclasses.replace(embedded, gpu=gpu)})
+        told = [found for found in doctor.examine(one) if "graphics card" in found.seen]
+        assert [found.seen.partition("asks for ")[2].partition(",")[0] for found in told] == noted
+        assert all("nvidia-smi" in found.advice and not found.grave for found in told)
+
+
 def test_a_mistake_in_the_sentences_of_the_house_is_told_by_its_line(settled: Config) -> None:
     assert findings(settled)["sentences"].seen == "no sentences.yaml"
     (settled.data / "sentences.yaml").write_text("intents:\n  clock.time: {data: [{sentences: [(oh]}]}\n")
