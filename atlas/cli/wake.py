@@ -12,10 +12,13 @@ from atlas.config import Config
 from atlas.config import load as load_config
 from atlas.errors import RequestError
 from atlas.speech.wake_log import ThresholdEffect, WakeEntry, WakeLog
-from atlas.speech.wake_proposal import FEWEST_LABELS, LabelledScore, propose
+from atlas.speech.wake_proposal import FEWEST_LABELS, HIGHEST, LOWEST, LabelledScore, propose
 from atlas.speech.wake_rooms import WakeRooms, labels_of
 
 WAS_MEANT = {True: "for me", False: "not for me", None: ""}
+RANGE = f"{LOWEST} to {HIGHEST}"  # as in the app
+STORED_BY_ROOMS = "rooms store it where near_misses = true in [speech]"
+STORED_BY_SATELLITES = "atlas satellite stores it with --near-misses FOLDER"
 NO_PROPOSAL = {
     "few": f"nothing is proposed before {FEWEST_LABELS} of them have a label",
     "right": "all of them are on the right side of it",
@@ -34,20 +37,20 @@ def main(arguments: Sequence[str]) -> int:
     label.add_argument("id")
     label.add_argument("answer", choices=("yes", "no"))
     threshold = commands.add_parser("threshold", help="which threshold is proposed, and what it would have changed")
-    threshold.add_argument("value", nargs="?", type=float, help="one of 0.05 to 0.99, to see what that would have done")
+    threshold.add_argument("value", nargs="?", type=float, help=f"one of {RANGE}, to see what that would have done")
     forget = commands.add_parser("forget", help="delete one with its clip, or all")
     forget.add_argument("id", nargs="?", default="")
     given = parser.parse_args(arguments)
     rooms = {"": RoomLog(WakeLog(given.folder), {})} if given.folder else _rooms(load_config(os.environ), given.room)
     match given.command:
         case "list":
-            _show(rooms)
+            _show(rooms, STORED_BY_SATELLITES if given.folder else STORED_BY_ROOMS)
         case "label":
             _label(rooms, given.id, meant=given.answer == "yes")
         case "threshold":
             _weigh(rooms, given.value)
         case "forget":
-            print(f"deleted {sum(room.log.forget(given.id) for room in rooms.values())}")
+            _forget(rooms, given.id)
     return 0
 
 
@@ -69,14 +72,14 @@ def _rooms(config: Config, wanted: str) -> Mapping[str, RoomLog]:
     return {room: RoomLog(wakes.log(room), wakes.thresholds(room)) for room in names}
 
 
-def _show(rooms: Mapping[str, RoomLog]) -> None:
+def _show(rooms: Mapping[str, RoomLog], hint: str) -> None:
     lines = [
         _line(name, room.log, entry)
         for name, room in rooms.items()
         for entry in room.log.entries()
         if room.log.is_of_today(entry)
     ]
-    print("\n".join(lines) or "nothing of the last day; rooms store it where near_misses = true in [speech]")
+    print("\n".join(lines) or f"nothing of the last day; {hint}")
 
 
 def _line(room: str, log: WakeLog, entry: WakeEntry) -> str:
@@ -95,9 +98,17 @@ def _label(rooms: Mapping[str, RoomLog], identity: str, *, meant: bool) -> None:
         print(_line(name, log, log.label(identity, meant=meant)))
 
 
+def _forget(rooms: Mapping[str, RoomLog], identity: str) -> None:
+    deleted = sum(room.log.forget(identity) for room in rooms.values())
+    if identity and not deleted:
+        hint = "`atlas wake list` shows what there is"
+        raise RequestError(f"there is no {identity!r}", code="not_found", hint=hint)
+    print(f"deleted {deleted}")
+
+
 def _weigh(rooms: Mapping[str, RoomLog], value: float | None) -> None:
-    if value is not None and not 0.05 <= value <= 0.99:
-        raise RequestError(f"{value} is no threshold", code="invalid_value", hint="give 0.05 to 0.99")
+    if value is not None and not LOWEST <= value <= HIGHEST:
+        raise RequestError(f"{value} is no threshold", code="invalid_value", hint=f"give {RANGE}")
     for name, room in rooms.items():
         entries = room.log.entries()
         for phrase in sorted({one.phrase for one in entries}):

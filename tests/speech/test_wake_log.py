@@ -196,15 +196,18 @@ def test_the_command_lists_labels_proposes_and_forgets(tmp_path: Path, capsys: p
     assert "hey atlas: 0.45 now, 1 with a label; nothing is proposed before 5" in capsys.readouterr().out
     command.main([*at, "threshold", "0.4"])
     assert "0.40  heard 1 of 1 that were for me, woken by 0 of 0" in capsys.readouterr().out
-    with pytest.raises(RequestError, match="no threshold"):
-        command.main([*at, "threshold", "7"])
+    for value in ("7", "0.2"):
+        with pytest.raises(RequestError, match="no threshold"):
+            command.main([*at, "threshold", value])
     with pytest.raises(RequestError, match="0 rooms have one"):
         command.main([*at, "label", "20260101T000000Z", "no"])
+    with pytest.raises(RequestError, match="there is no '20260101T000000Z'"):
+        command.main([*at, "forget", "20260101T000000Z"])
     capsys.readouterr()
     command.main([*at, "forget"])
     assert capsys.readouterr().out == "deleted 1\n"
     command.main([*at, "list"])
-    assert "nothing of the last day" in capsys.readouterr().out
+    assert "nothing of the last day; atlas satellite stores it with --near-misses" in capsys.readouterr().out
 
 
 def test_the_command_proposes_for_each_room_of_the_house(
