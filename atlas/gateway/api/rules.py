@@ -138,7 +138,7 @@ class RefusalsReply(ApiReply):
 
 @router.get("/refused")
 async def list_refusals(caller: AnyCaller) -> RefusalsReply:
-    """Tell what the caller would be refused anyway, so that no page offers it. The gate decides all the same."""
+    """Tell what rules deny to the caller, so that no page offers it. The gate decides all the same."""
     result = await caller.house.use_owner_tool("rules.refused", {"agent": usual_agent(caller)}, caller.actor)
     answer_of(result)  # raises what was refused
     return RefusalsReply(refused={row["tool"]: row["because"] for row in result.data.get("refused", ())})

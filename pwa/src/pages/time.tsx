@@ -45,15 +45,17 @@ function Timers() {
           </>
         )}
       </Loaded>
-      <ul class="presets" aria-label={say.startTimer}>
-        {MINUTES.map((minutes) => (
-          <li key={minutes}>
-            <button type="button" class="plain" onClick={() => act("POST", "/api/timers", { seconds: minutes * 60 })}>
-              {say.minutes(minutes)}
-            </button>
-          </li>
-        ))}
-      </ul>
+      <Allowed tool="timers.start">
+        <ul class="presets" aria-label={say.startTimer}>
+          {MINUTES.map((minutes) => (
+            <li key={minutes}>
+              <button type="button" class="plain" onClick={() => act("POST", "/api/timers", { seconds: minutes * 60 })}>
+                {say.minutes(minutes)}
+              </button>
+            </li>
+          ))}
+        </ul>
+      </Allowed>
     </section>
   );
 }
@@ -87,30 +89,32 @@ function Timer({ timer }: { timer: TimerItem }) {
           {timer.state === "paused" && ` · ${say.paused}`}
         </p>
       </div>
-      {!ended && (
-        <>
-          <button type="button" class="plain" onClick={() => act("PATCH", path, { by_seconds: 60 }, true)}>
-            {say.oneMore}
-            <span class="unseen">: {name}</span>
-          </button>
-          <button
-            type="button"
-            class="round"
-            aria-label={`${timer.state === "paused" ? say.resume : say.pause}: ${name}`}
-            onClick={() => act("PATCH", path, { paused: timer.state === "running" }, true)}
-          >
-            <Icon name={timer.state === "paused" ? "play" : "pause"} size={20} />
-          </button>
-        </>
+      {!ended && !refusalOf("timers.add") && (
+        <button type="button" class="plain" onClick={() => act("PATCH", path, { by_seconds: 60 }, true)}>
+          {say.oneMore}
+          <span class="unseen">: {name}</span>
+        </button>
       )}
-      <button
-        type="button"
-        class="round"
-        aria-label={`${ended ? say.stop : say.cancel}: ${name}`}
-        onClick={() => act("DELETE", path)}
-      >
-        <Icon name={ended ? "stop" : "close"} size={20} />
-      </button>
+      {!ended && !refusalOf(timer.state === "paused" ? "timers.resume" : "timers.pause") && (
+        <button
+          type="button"
+          class="round"
+          aria-label={`${timer.state === "paused" ? say.resume : say.pause}: ${name}`}
+          onClick={() => act("PATCH", path, { paused: timer.state === "running" }, true)}
+        >
+          <Icon name={timer.state === "paused" ? "play" : "pause"} size={20} />
+        </button>
+      )}
+      {!refusalOf("timers.cancel") && (
+        <button
+          type="button"
+          class="round"
+          aria-label={`${ended ? say.stop : say.cancel}: ${name}`}
+          onClick={() => act("DELETE", path)}
+        >
+          <Icon name={ended ? "stop" : "close"} size={20} />
+        </button>
+      )}
     </li>
   );
 }
@@ -134,11 +138,13 @@ function Alarms() {
           )
         }
       </Loaded>
-      <WordsForm
-        label={say.newAlarm}
-        placeholder={say.alarmExample}
-        onAdd={(when) => act("POST", "/api/alarms", { when })}
-      />
+      <Allowed tool="alarms.set">
+        <WordsForm
+          label={say.newAlarm}
+          placeholder={say.alarmExample}
+          onAdd={(when) => act("POST", "/api/alarms", { when })}
+        />
+      </Allowed>
     </section>
   );
 }
@@ -154,12 +160,16 @@ function Alarm({ alarm }: { alarm: AlarmItem }) {
           <p class="clock">{say.rings}</p>
           <p>{name}</p>
         </div>
-        <button type="button" class="plain" onClick={() => act("POST", `${path}/snooze`, {})}>
-          {say.snooze}
-        </button>
-        <button type="button" class="solid" onClick={() => act("POST", `${path}/stop`, {})}>
-          {say.stop}
-        </button>
+        {!refusalOf("alarms.snooze") && (
+          <button type="button" class="plain" onClick={() => act("POST", `${path}/snooze`, {})}>
+            {say.snooze}
+          </button>
+        )}
+        {!refusalOf("alarms.stop") && (
+          <button type="button" class="solid" onClick={() => act("POST", `${path}/stop`, {})}>
+            {say.stop}
+          </button>
+        )}
       </li>
     );
   }
@@ -178,11 +188,14 @@ function Alarm({ alarm }: { alarm: AlarmItem }) {
         role="switch"
         aria-checked={on}
         aria-label={name}
+        disabled={Boolean(refusalOf("alarms.switch"))}
         onClick={() => act("PATCH", path, { on: !on })}
       />
-      <button type="button" class="round" aria-label={`${say.cancel}: ${name}`} onClick={() => act("DELETE", path)}>
-        <Icon name="close" size={20} />
-      </button>
+      {!refusalOf("alarms.cancel") && (
+        <button type="button" class="round" aria-label={`${say.cancel}: ${name}`} onClick={() => act("DELETE", path)}>
+          <Icon name="close" size={20} />
+        </button>
+      )}
     </li>
   );
 }
