@@ -250,6 +250,10 @@ class Config:
         """What this machine's room is called where rooms are told apart: by its name, or by that of its device."""
         return self.satellite.room or SATELLITE_DEVICE
 
+    def wake_threshold(self, room: str) -> float:
+        """Return how sure a room has to be of every wake word by atlas.toml; 0 where that does not say."""
+        return self.satellite.wake_threshold if room == self.own_room else 0.0
+
     @property
     def run(self) -> Path:
         """The folder of sockets and of what only lives while Atlas runs."""

@@ -41,7 +41,8 @@ from atlas.speech.stt import Judge, Stt
 from atlas.speech.tts import Tts
 from atlas.speech.vad import Vad
 from atlas.speech.wake import Wake, WakeStream
-from atlas.speech.wake_rooms import WakeRooms
+from atlas.speech.wake_log import WakeEntry
+from atlas.speech.wake_rooms import WakeRooms, threshold_now
 from atlas.store.conversations import Conversation, conversation_of
 from atlas.store.devices import DeviceStore
 from atlas.store.memory import Memory, UnderWay
@@ -331,12 +332,10 @@ class House:
             self.wake, wake_room(actor), lambda: self.config.speech.near_misses and not actor.person
         )
 
-    def wake_threshold(self, room: str, phrase: str) -> float:
-        """Return how sure a room has to be of a wake word, as far as this house knows; else 0."""
-        if phrase in (given := self.wakes.thresholds(room)):
-            return given[phrase]
-        own_room = self.config.satellite.wake_threshold if room == self.config.own_room else 0.0
-        return own_room or (self.wake.own_threshold(phrase) if phrase in self.wake.phrases else 0.0)
+    def wake_threshold(self, room: str, phrase: str, entries: Sequence[WakeEntry]) -> float:
+        """Return how sure a room has to be of a wake word, whose log has these entries; 0 when nobody knows."""
+        of_engine = self.wake.own_threshold(phrase) if phrase in self.wake.phrases else 0.0
+        return threshold_now(phrase, entries, self.wakes.thresholds(room), self.config.wake_threshold(room), of_engine)
 
     async def use_owner_tool(self, tool: str, arguments: Mapping[str, Any], actor: Actor) -> ToolResult:
         """Use a tool that is the house's own, for `actor`: only an owner is told anything. Cancelling is safe."""

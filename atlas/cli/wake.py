@@ -13,7 +13,7 @@ from atlas.config import load as load_config
 from atlas.errors import RequestError
 from atlas.speech.wake_log import ThresholdEffect, WakeEntry, WakeLog
 from atlas.speech.wake_proposal import FEWEST_LABELS, HIGHEST, LOWEST, LabelledScore, propose
-from atlas.speech.wake_rooms import WakeRooms, labels_of
+from atlas.speech.wake_rooms import WakeRooms, labels_of, threshold_now
 
 WAS_MEANT = {True: "for me", False: "not for me", None: ""}
 RANGE = f"{LOWEST} to {HIGHEST}"  # as in the app
@@ -55,21 +55,22 @@ def main(arguments: Sequence[str]) -> int:
 
 
 class RoomLog:
-    """What woke one room and what nearly did, and the thresholds that somebody set for it."""
+    """What woke one room and what nearly did, what somebody set for it, and what atlas.toml says."""
 
-    def __init__(self, log: WakeLog, thresholds: Mapping[str, float]) -> None:
+    def __init__(self, log: WakeLog, tuned: Mapping[str, float], of_settings: float = 0.0) -> None:
         self.log = log
-        self.thresholds = thresholds
+        self.tuned = tuned
+        self.of_settings = of_settings
 
     def threshold(self, phrase: str, entries: Sequence[WakeEntry]) -> float:
-        """Return what holds for a phrase: what was set, else what held when it was heard last."""
-        return self.thresholds.get(phrase) or [one.threshold for one in entries if one.phrase == phrase][-1]
+        """Return what holds for a phrase, as far as that is known without its engine."""
+        return threshold_now(phrase, entries, self.tuned, self.of_settings)
 
 
 def _rooms(config: Config, wanted: str) -> Mapping[str, RoomLog]:
     wakes = WakeRooms(config.data, config.near_misses)
     names = [room for room in wakes.rooms() if wanted.lower() in ("", room.lower())]
-    return {room: RoomLog(wakes.log(room), wakes.thresholds(room)) for room in names}
+    return {room: RoomLog(wakes.log(room), wakes.thresholds(room), config.wake_threshold(room)) for room in names}
 
 
 def _show(rooms: Mapping[str, RoomLog], hint: str) -> None:

@@ -39,6 +39,17 @@ def labels_of(entries: Sequence[WakeEntry], phrase: str) -> Sequence[LabelledSco
     return [LabelledScore(one.score, one.meant) for one in entries if one.phrase == phrase and one.meant is not None]
 
 
+def threshold_now(
+    phrase: str, entries: Sequence[WakeEntry], tuned: Mapping[str, float], of_settings: float, of_engine: float = 0.0
+) -> float:
+    """Return how sure a room has to be of a phrase: as somebody set, as the settings or its engine say, or as at last.
+
+    `of_engine` is 0 where no engine is open, or it listens for the phrase no more. 0 when nobody knows.
+    """
+    last = next((one.threshold for one in reversed(entries) if one.phrase == phrase), 0.0)
+    return tuned.get(phrase) or of_settings or of_engine or last
+
+
 class WakeRooms:
     """The rooms of one house. Rooms are called as the devices in them are told to stand."""
 

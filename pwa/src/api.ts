@@ -1521,9 +1521,9 @@ export interface WakeLabel {
 /** One wake word of a room. */
 export interface WakePhraseItem {
   phrase: string;
-  /** That holds now; 0 where nobody knows it yet */
+  /** That holds now */
   threshold: number;
-  /** Whether it was set here; else it is the wake word's own */
+  /** Whether it was set here; else it is that of the settings, or the wake word's own */
   tuned: boolean;
   /** Of how many somebody said whether they were meant, in the last month */
   labels: number;

@@ -141,6 +141,6 @@ async def test_the_threshold_of_this_machines_own_room_is_that_of_its_settings(c
     own = replace(config, data=data, satellite=SatelliteConfig(enabled=True, room="Study", wake_threshold=0.7))
     async with api_house(own, data) as world:
         kitchen_of(world)
-        assert world.house.wake_threshold("Study", "hey atlas") == 0.7
-        assert world.house.wake_threshold("Kitchen", "hey atlas") == 0.1
-        assert world.house.wake_threshold("Kitchen", "a word of before") == 0.0
+        assert world.house.wake_threshold("Study", "hey atlas", []) == 0.7
+        assert world.house.wake_threshold("Kitchen", "hey atlas", []) == 0.1
+        assert world.house.wake_threshold("Kitchen", "a word of before", []) == 0.0

@@ -10,8 +10,8 @@ import pytest
 from atlas.audio import AudioChunk, silence
 from atlas.errors import ConfigError, StoreError
 from atlas.speech.wake import WakeStream
-from atlas.speech.wake_log import WakeLog
-from atlas.speech.wake_rooms import WakeRooms, folder_of, rooms_in
+from atlas.speech.wake_log import WakeEntry, WakeLog
+from atlas.speech.wake_rooms import WakeRooms, folder_of, rooms_in, threshold_now
 from atlas.speech.wake_scripted import ScriptedWake
 from tests.conftest import SmallDisk
 
@@ -40,6 +40,19 @@ async def test_a_threshold_counts_at_once_in_its_room_for_its_phrase_alone_and_a
     await rooms.set_threshold("Kitchen", "hey atlas", None)
     assert heard_by(kitchen, WAKE.call("hey atlas")) == ["hey atlas"]
     assert not opened(data).thresholds("Kitchen")
+
+
+@pytest.mark.parametrize(
+    ("tuned", "of_settings", "of_engine", "now"),
+    [(0.6, 0.7, 0.1, 0.6), (0, 0.7, 0.1, 0.7), (0, 0, 0.1, 0.1), (0, 0, 0, 0.45)],
+)
+def test_what_was_set_holds_before_the_settings_the_engine_and_what_held_at_last(
+    tuned: float, of_settings: float, of_engine: float, now: float
+) -> None:
+    entries = [WakeEntry(str(at), at, "hey atlas", 0.5, threshold, True) for at, threshold in ((1, 0.3), (2, 0.45))]
+    entries.append(WakeEntry("3", 3, "computer", 0.5, 0.9, True))
+    given = {"hey atlas": tuned} if tuned else {}
+    assert threshold_now("hey atlas", entries, given, of_settings, of_engine) == now
 
 
 async def test_what_woke_a_room_and_what_nearly_did_is_stored_by_room_where_the_house_wants_it(data: Path) -> None:

@@ -53,8 +53,8 @@ class WakePhraseItem(ApiReply):
     """One wake word of a room."""
 
     phrase: str
-    threshold: float = Field(description="That holds now; 0 where nobody knows it yet")
-    tuned: bool = Field(description="Whether it was set here; else it is the wake word's own")
+    threshold: float = Field(description="That holds now")
+    tuned: bool = Field(description="Whether it was set here; else it is that of the settings, or the wake word's own")
     labels: int = Field(description="Of how many somebody said whether they were meant, in the last month")
     proposal: WakeProposalItem
 
@@ -176,8 +176,7 @@ def _room(caller: Caller, room: str, log: WakeLog) -> WakeRoomItem:
 
 
 def _phrase(caller: Caller, room: str, phrase: str, entries: Sequence[WakeEntry]) -> WakePhraseItem:
-    last = next((one.threshold for one in reversed(entries) if one.phrase == phrase), 0.0)
-    threshold = caller.house.wake_threshold(room, phrase) or last  # of a word that the house listens for no more
+    threshold = caller.house.wake_threshold(room, phrase, entries)
     labels = labels_of(entries, phrase)
     return WakePhraseItem(
         phrase=phrase,
