@@ -89,14 +89,14 @@ def test_what_was_not_for_the_house_wakes_the_room_no_more_once_the_proposal_is_
         assert page.evaluate("document.documentElement.scrollWidth") <= 320
 
         room.get_by_role("button", name=re.compile("^Set it to 5")).click()
-        expect(room).to_contain_text("It does right by all 5 answers.", timeout=ANSWER_MS)
+        expect(room).to_contain_text("It is right for all 5 answers.", timeout=ANSWER_MS)
         assert not wakes(own_house, kitchen, TELEVISION)
         assert wakes(own_house, kitchen, CALL)
         assert "all of them are on the right side" in own_house.atlas("wake", "threshold").stdout
         page.reload()
         expect(room).to_contain_text("“okay nabu”, nearly", timeout=ANSWER_MS)
         room.get_by_role("button", name="Reset").click()
-        expect(page.locator(".outcome")).to_contain_text("has its own threshold again", timeout=ANSWER_MS)
+        expect(page.locator(".outcome")).to_contain_text("has the threshold of the settings again", timeout=ANSWER_MS)
     assert wakes(own_house, kitchen, TELEVISION)
 
 

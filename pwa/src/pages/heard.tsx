@@ -61,12 +61,11 @@ export function HeardSheet({ turn, onClose }: { turn: SaidTurn; onClose: (gone: 
   );
 }
 
-/** In words and as a number, by how much less likely a text was than what was read best; "" where nobody weighed it. */
+/** In words, by how much less likely a text was than what was read best; "" where nobody weighed it. */
 export function marginOf(margin: number | undefined | null): string {
   if (margin === undefined || margin === null) return "";
   const say = words.value.heard.margins;
-  const apart = margin < 0.1 ? say.near : margin < 0.5 ? say.behind : say.far;
-  return `${apart} (${margin.toLocaleString(words.value.language, { maximumFractionDigits: 2 })})`;
+  return margin < 0.1 ? say.near : margin < 0.5 ? say.behind : say.far;
 }
 
 function Weighed({ texts, margins }: { texts: string[]; margins: HeardReadings["margins"] }) {
@@ -84,7 +83,6 @@ function Weighed({ texts, margins }: { texts: string[]; margins: HeardReadings["
 function Readings({ text, readings }: { text: string; readings: HeardReadings }) {
   const { others, possible, doubtful, voice, margins } = readings;
   const say = words.value.heard;
-  const weighed = [...others, ...possible].some((one) => one in margins);
   return (
     <>
       {voice && <p class="soft">{say.byVoice(voice)}</p>}
@@ -102,7 +100,6 @@ function Readings({ text, readings }: { text: string; readings: HeardReadings })
         </section>
       )}
       {margins[text] > 0 && <p class="soft">{say.nearest(marginOf(margins[text]))}</p>}
-      {weighed && <p class="soft">{say.marginHow}</p>}
       {!others.length && !possible.length && !doubtful && <p class="soft">{say.sure}</p>}
     </>
   );

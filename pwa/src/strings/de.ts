@@ -345,8 +345,6 @@ export const de: Words = {
     sure: "Anderes war nicht herauszuhören.",
     margins: { near: "fast ebenso wahrscheinlich", behind: "weniger wahrscheinlich", far: "viel unwahrscheinlicher" },
     nearest: (margin) => `Was genommen wurde, ist ${margin}: das Nächste, was man hier sagen kann.`,
-    marginHow:
-      "Die Zahl sagt, um wie viele Nats je Token es unwahrscheinlicher ist als das am besten Gelesene; 0 ist ebenso wahrscheinlich.",
     byVoice: (person: string) => `An der Stimme für ${person} gehalten.`,
     remove: "Das vergessen",
     teach: "Das habe ich gesagt…",
@@ -648,12 +646,11 @@ export const de: Words = {
       off: "Davon wird jetzt nichts aufgehoben. Es lässt sich unter Weckwörter einschalten, in den",
       none: "Noch hat nichts einen Raum geweckt, auch nicht beinahe.",
       noneToday: "Am letzten Tag hat nichts diesen Raum geweckt, auch nicht beinahe.",
-      needs: (phrase, percent) => `„${phrase}“ weckt ihn ab ${percent} %`,
+      needs: (phrase, percent) => `„${phrase}“ weckt diesen Raum ab ${percent} %`,
       reasons: {
         few: (labels, fewest) =>
           `${labels} der ${fewest} Antworten, die ein Vorschlag braucht. Am meisten sagen die unsicheren.`,
-        right: (labels) =>
-          labels === 1 ? "Deiner einen Antwort wird er gerecht." : `Allen ${labels} Antworten wird er gerecht.`,
+        right: (labels) => `Er stimmt für alle ${labels} Antworten.`,
         no_better: (labels) => `Nichts in der Nähe würde deinen ${labels} Antworten besser gerecht.`,
       },
       proposes: (percent, effects, labels) => `Nach deinen ${labels} Antworten wären ${percent} % besser: ${effects}.`,
@@ -673,10 +670,10 @@ export const de: Words = {
       },
       apply: (percent) => `Auf ${percent} % setzen`,
       applied: (room, phrase, percent, atOnce) =>
-        `${room}: „${phrase}“ weckt ihn ab ${percent} %${atOnce ? "." : ", sobald er verbunden ist."}`,
+        `${room}: „${phrase}“ weckt diesen Raum ab ${percent} %${atOnce ? "." : ", sobald er verbunden ist."}`,
       reset: "Zurücksetzen",
       wasReset: (room, phrase, atOnce) =>
-        `${room}: „${phrase}“ hat wieder seinen eigenen Wert${atOnce ? "." : ", sobald er verbunden ist."}`,
+        `${room}: „${phrase}“ hat wieder den Wert der Einstellungen oder seinen eigenen${atOnce ? "." : ", sobald er verbunden ist."}`,
       woke: (phrase) => `„${phrase}“ hat ihn geweckt`,
       nearly: (phrase) => `„${phrase}“, beinahe`,
       sure: (percent, needed) => `zu ${percent} % sicher, nötig waren ${needed} %`,

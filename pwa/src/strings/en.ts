@@ -334,8 +334,6 @@ export const en = {
     sure: "It heard nothing else in it.",
     margins: { near: "nearly as likely", behind: "less likely", far: "much less likely" },
     nearest: (margin: string) => `What was taken is ${margin}: the nearest that can be said here.`,
-    marginHow:
-      "The number says by how many nats a token it is less likely than what was read best; 0 is just as likely.",
     byVoice: (person: string) => `Taken for ${person} by voice.`,
     remove: "Forget this",
     teach: "This is what I said…",
@@ -629,12 +627,11 @@ export const en = {
       off: "Nothing is stored of it now. It is switched on under Wake words in the",
       none: "Nothing has woken a room yet, not even nearly.",
       noneToday: "Nothing woke this room in the last day, not even nearly.",
-      needs: (phrase: string, percent: number) => `“${phrase}” wakes it from ${percent} % on`,
+      needs: (phrase: string, percent: number) => `“${phrase}” wakes this room at ${percent} % or more`,
       reasons: {
         few: (labels: number, fewest: number) =>
           `${labels} of the ${fewest} answers that a proposal needs. The unsure ones say most.`,
-        right: (labels: number) =>
-          labels === 1 ? "It does right by your one answer." : `It does right by all ${labels} answers.`,
+        right: (labels: number) => `It is right for all ${labels} answers.`,
         no_better: (labels: number) => `Nothing near it would do better by your ${labels} answers.`,
       },
       proposes: (percent: number, effects: string, labels: number) =>
@@ -658,10 +655,10 @@ export const en = {
       },
       apply: (percent: number) => `Set it to ${percent} %`,
       applied: (room: string, phrase: string, percent: number, atOnce: boolean) =>
-        `${room}: “${phrase}” wakes it from ${percent} % on${atOnce ? "." : ", once it is connected."}`,
+        `${room}: “${phrase}” wakes this room at ${percent} % or more${atOnce ? "." : ", once it is connected."}`,
       reset: "Reset",
       wasReset: (room: string, phrase: string, atOnce: boolean) =>
-        `${room}: “${phrase}” has its own threshold again${atOnce ? "." : ", once it is connected."}`,
+        `${room}: “${phrase}” has the threshold of the settings again, or its own${atOnce ? "." : ", once it is connected."}`,
       woke: (phrase: string) => `“${phrase}” woke it`,
       nearly: (phrase: string) => `“${phrase}”, nearly`,
       sure: (percent: number, needed: number) => `${percent} % sure; ${needed} % were needed`,
