@@ -28,7 +28,7 @@ class EmbeddingRequest:
     dimensions: int | None
 
 
-def read(fields: Fields, more: Collection[str] = ()) -> EmbeddingRequest:
+def read_request(fields: Fields, more: Collection[str] = ()) -> EmbeddingRequest:
     """Return what a body asks for; it may have `more` fields. Raises `RequestError` naming the field that is wrong."""
     fields.only({*KNOWN, *more})
     return EmbeddingRequest(
@@ -76,7 +76,7 @@ def _check(text: Any, where: str) -> None:
         )
 
 
-def item(index: int, vector: Sequence[float], *, in_base64: bool, cut: bool) -> str:
+def item_json(index: int, vector: Sequence[float], *, in_base64: bool, cut: bool) -> str:
     """Return one vector of an answer as JSON."""
     numbers: str | list[float] = [round(number, DIGITS) for number in vector]
     if in_base64:
@@ -87,7 +87,7 @@ def item(index: int, vector: Sequence[float], *, in_base64: bool, cut: bool) -> 
     return json.dumps(written)
 
 
-def answer(items: Sequence[str], model: str, tokens: int) -> bytes:
+def answer_body(items: Sequence[str], model: str, tokens: int) -> bytes:
     """Return the body of an answer."""
     usage = json.dumps({"prompt_tokens": tokens, "total_tokens": tokens})
     return f'{{"object":"list","data":[{",".join(items)}],"model":{json.dumps(model)},"usage":{usage}}}'.encode()

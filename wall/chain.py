@@ -343,19 +343,19 @@ def verify(file: Path, signed: Head | None = None) -> Verdict:
         name = head_of(file).name
         problems.append(RecordProblem("{file} cannot be read, so rows missing from the end would not show", file=name))
     if head and head.seq:
-        another = RecordProblem("row {row} is not the one that was written last", row=head.seq)
-        problems += _short_of(head, last, reached, another)
+        wrong_row = RecordProblem("row {row} is not the one that was written last", row=head.seq)
+        problems += _short_of(head, last, reached, wrong_row)
     if signed and signed.seq:
-        another = RecordProblem("row {row} is not the one that was signed by the house", row=signed.seq)
-        problems += _short_of(signed, last, reached, another)
+        wrong_row = RecordProblem("row {row} is not the one that was signed by the house", row=signed.seq)
+        problems += _short_of(signed, last, reached, wrong_row)
     return Verdict(count, tuple(problems[:REPORTED]))
 
 
-def _short_of(head: Head, last: Head, reached: Mapping[int, str], another: RecordProblem) -> list[RecordProblem]:
-    """Return what is wrong where a record should have come: that it did not, or, in `another`, that its row differs."""
+def _short_of(head: Head, last: Head, reached: Mapping[int, str], wrong_row: RecordProblem) -> list[RecordProblem]:
+    """Return what is wrong where a record should have come: that it did not, or `wrong_row`, where its row differs."""
     if head.seq > last.seq:
         return [_ends_early(last.seq, head.seq)]
-    return [another] if reached.get(head.seq) != head.hash else []
+    return [wrong_row] if reached.get(head.seq) != head.hash else []
 
 
 def _ends_early(last: int, written: int) -> RecordProblem:

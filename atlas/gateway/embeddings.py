@@ -18,7 +18,7 @@ from starlette.routing import Route
 
 from atlas import trace
 from atlas.conversation import Actor
-from atlas.embeddings import EmbeddingRequest, answer, item, read
+from atlas.embeddings import EmbeddingRequest, answer_body, item_json, read_request
 from atlas.errors import EngineError, LlmBusy, RequestError
 from atlas.fields import Fields
 from atlas.gateway.auth import require
@@ -43,7 +43,7 @@ def routes(house: House) -> list[Route]:
 
     async def embeddings(request: Request) -> Response:
         actor = require(request)
-        wish = read(Fields(await json_body(request)))
+        wish = read_request(Fields(await json_body(request)))
         llm = _host_for(wish.model, actor, house)
         body, tokens, began = b"", 0, time.monotonic()
 
@@ -162,8 +162,8 @@ async def embedded(wish: EmbeddingRequest, encoder: Backend, line: anyio.Lock) -
             )
         tokens += results.tokens
         for place, vector in enumerate(results.vectors):
-            items.append(item(len(items), vector, in_base64=wish.base64, cut=place in results.cut))
-    return answer(items, wish.model, tokens), tokens
+            items.append(item_json(len(items), vector, in_base64=wish.base64, cut=place in results.cut))
+    return answer_body(items, wish.model, tokens), tokens
 
 
 async def _batch(texts: Sequence[str], encoder: Backend, priority: Priority) -> Embeddings:

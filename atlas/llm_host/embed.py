@@ -12,7 +12,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
-from atlas.embeddings import EmbeddingRequest, answer, item, read
+from atlas.embeddings import EmbeddingRequest, answer_body, item_json, read_request
 from atlas.errors import RequestError
 from atlas.fields import Fields
 from atlas.llm_host.compute import Compute
@@ -36,7 +36,7 @@ class HostEmbedding(NamedTuple):
 def parse(raw: bytes) -> HostEmbedding:
     """Return the request in `raw`. Raises `RequestError` whose `param` is the field that is wrong."""
     body = Fields(fields(raw))
-    wish = read(body, more=("atlas_priority",))
+    wish = read_request(body, more=("atlas_priority",))
     return HostEmbedding(wish, body.choice("atlas_priority", (*PRIORITIES, ""), ""))
 
 
@@ -70,7 +70,7 @@ class Embedder:
                     raise RequestError(what, code="invalid_value", param="dimensions")
                 items, tokens = await _items(encoder, wish, line, place, compute)
         log.info("embedded texts=%d tokens=%d ms=%d", len(items), tokens, (time.monotonic() - began) * 1000)
-        return answer(items, self.name, tokens)
+        return answer_body(items, self.name, tokens)
 
     def _ready(self) -> GgufEncoder:
         if self._encoder is None:
@@ -105,4 +105,4 @@ def _item(
     encoder: GgufEncoder, tokens: list[int], in_base64: bool, index: int, cut: bool, line: Line, place: LinePlace
 ) -> str | None:
     vector = encoder.vector(tokens, lambda: line.somebody_before(place))
-    return None if vector is None else item(index, vector.tolist(), in_base64=in_base64, cut=cut)
+    return None if vector is None else item_json(index, vector.tolist(), in_base64=in_base64, cut=cut)

@@ -13,7 +13,7 @@ from atlas.speech.stt import Stt
 
 FIRST_SECONDS = 0.4  # of sound behind the beginning, and then …
 PERIOD_SECONDS = 0.7  # … between the beginnings of two readings, in which two or three words are said
-REST = 5  # times as long as the last reading took there is at least between two: a busy machine reads less
+REST_FACTOR = 5  # times as long as the last reading took there is at least between two: a busy machine reads less
 
 
 class PartialReader:
@@ -66,5 +66,5 @@ class PartialReader:
                 await self._emit(PartialWords(self.utterance_id, new))
         if self._scope is scope:
             self._scope = None
-            late = REST * (anyio.current_time() - began) - PERIOD_SECONDS
+            late = REST_FACTOR * (anyio.current_time() - began) - PERIOD_SECONDS
             self._due_sample += max(0, round(late * HEARING_RATE))

@@ -124,7 +124,7 @@ class Session:
         self._over_reply = False  # the utterance interrupted a reply
         self._guess: Guess | None = None
         self._ahead = Prefill(prepare)
-        self._along = PartialReader(stt, self._emit)
+        self._partial_reader = PartialReader(stt, self._emit)
         self._wake_word = ""  # what woke the house; it holds until the house sleeps again
         self._unanswered: deque[CommittedUtterance] = deque(maxlen=MAX_UNANSWERED)
         self._reply: SpokenReply | None = None
@@ -304,7 +304,7 @@ class Session:
             case TurnAction.SPEECH_STARTED:
                 self._utterance_id = fresh_id("utt")
                 await self._emit(SpeechStarted(self._utterance_id, self._speech_at))
-                self._along.begin(self._utterance_id, self._ears.heard_samples)
+                self._partial_reader.begin(self._utterance_id, self._ears.heard_samples)
             case TurnAction.SPEECH_STOPPED:
                 await self._emit(SpeechStopped(self._utterance_id, self._ears.heard_samples))
             case TurnAction.GUESS:
@@ -324,7 +324,7 @@ class Session:
                 await self._hush("cancelled" if happened is Input.CANCEL else "interrupted")
             case TurnAction.DROP:
                 self._utterance_id = ""
-                self._along.end()
+                self._partial_reader.end()
                 self._forget_guess()
                 self._ears.drop()
                 self._over_reply = False
@@ -359,7 +359,7 @@ class Session:
     # ── hearing ────────────────────────────────────────────────────────────────────────────────────
 
     def _begin_guess(self) -> None:
-        self._along.pause()
+        self._partial_reader.pause()
         if self._guess is None:
             self._guess = Guess()
             self._start(self._guess_words, self._guess, self._ears.sound())
@@ -373,11 +373,11 @@ class Session:
             speaks = self._state is TurnState.LISTENING and self._ears.has_sound
         if not (options.partial_words and speaks):
             return
-        if not self._along.utterance_id:  # the client says where one begins, by sending sound
-            self._along.begin(fresh_id("utt"), heard)
+        if not self._partial_reader.utterance_id:  # the client says where one begins, by sending sound
+            self._partial_reader.begin(fresh_id("utt"), heard)
         is_behind = self._microphone.statistics().current_buffer_used > 0
-        if not is_behind and (scope := self._along.due(heard)):
-            self._start(self._along.read, self._ears.sound(), scope)
+        if not is_behind and (scope := self._partial_reader.due(heard)):
+            self._start(self._partial_reader.read, self._ears.sound(), scope)
 
     async def _judge(self) -> Judge | None:
         """Return what hears an answer, where the house has asked something; else `None`, and the ear's own is used."""
@@ -445,8 +445,8 @@ class Session:
         """Fix the utterance's sound, and find its words by a task of their own."""
         silence = self._ears.silence_seconds if self._utterance_id else 0.0
         sound, guess, self._guess = self._ears.take(), self._guess, None
-        name = self._utterance_id or self._along.utterance_id or fresh_id("utt")
-        heard = CommittedUtterance(name, Trace(), self._over_reply, partial_words=self._along.end())
+        name = self._utterance_id or self._partial_reader.utterance_id or fresh_id("utt")
+        heard = CommittedUtterance(name, Trace(), self._over_reply, partial_words=self._partial_reader.end())
         heard.trace.began -= silence  # marks count from the last sound of speech
         heard.trace.stages["vad"] = silence
         heard.ended_sample = self._ears.heard_samples - round(silence * HEARING_RATE)

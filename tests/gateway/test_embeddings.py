@@ -11,7 +11,7 @@ import numpy as np
 import openai
 import pytest
 
-from atlas.embeddings import MOST_CHARACTERS, MOST_TEXTS, read
+from atlas.embeddings import MOST_CHARACTERS, MOST_TEXTS, read_request
 from atlas.errors import EngineError, LlmBusy, LlmGone, RequestError
 from atlas.fields import Fields
 from atlas.gateway import embeddings
@@ -121,7 +121,7 @@ async def test_no_program_is_as_urgent_as_a_voice(config, data, texts, priority)
 )
 def test_what_makes_no_sense_is_refused_by_the_name_of_its_field(more, param, code):
     with pytest.raises(RequestError) as refused:
-        read(Fields({"model": ENCODER, "input": "hello", **more}))
+        read_request(Fields({"model": ENCODER, "input": "hello", **more}))
     assert (refused.value.param, refused.value.code) == (param, code)
 
 
@@ -269,7 +269,7 @@ async def test_two_programs_take_turns_batch_by_batch() -> None:
     encoder.hold()
 
     async def ask(text: str) -> None:
-        many = read(Fields({"model": ENCODER, "input": [text] * 2 * BATCH_TEXTS}))
+        many = read_request(Fields({"model": ENCODER, "input": [text] * 2 * BATCH_TEXTS}))
         await embeddings.embedded(many, encoder, line)
 
     async with anyio.create_task_group() as tasks:
@@ -286,7 +286,7 @@ async def test_texts_that_never_get_their_turn_are_given_up_before_the_backend_t
     encoder = Encoder()
     encoder.hold()
     with anyio.fail_after(120), pytest.raises(RequestError, match="in the line") as refused:
-        await embeddings.embedded(read(Fields({"model": ENCODER, "input": "x"})), encoder, anyio.Lock())
+        await embeddings.embedded(read_request(Fields({"model": ENCODER, "input": "x"})), encoder, anyio.Lock())
     assert refused.value.code == "overloaded"
 
 

@@ -18,7 +18,7 @@ from tools_server.values.noun_phrases import place
 MOST_SAYINGS = 3
 AGAIN_SECONDS = 300  # time to come back from the garden
 LATE_SECONDS = 120  # from here on it is said what the reminder was for
-MISSED_SECONDS = 7 * 86_400  # that it is told to have been missed
+TELL_MISSED_SECONDS = 7 * 86_400  # that it is told to have been missed
 EVERYONE = "everyone"
 
 
@@ -222,6 +222,6 @@ def shown(reminder: Reminder, now: float, zone: tzinfo | None) -> dict[str, Any]
     """Return a reminder as data."""
     state = "unanswered" if reminder.unanswered else "told" if reminder.said else "waiting"
     fields = {key: getattr(reminder, key) for key in ("id", "text", "person", "room", "rule", "heard", "due_at")}
-    lately = reminder.missed_at is not None and now - reminder.missed_at < MISSED_SECONDS
+    lately = reminder.missed_at is not None and now - reminder.missed_at < TELL_MISSED_SECONDS
     fields["missed_at"] = reminder.missed_at if lately else None
     return {**fields, "state": state, "when": when_words(reminder, now, zone)}

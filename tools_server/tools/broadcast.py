@@ -28,7 +28,7 @@ BROADCAST = {"id": str, "text": str, "room": str, "person": str, "at": float}
 MOST_WAITING = 50
 LATE_SECONDS = 60  # from here on it is said when it was meant for
 STALE_SECONDS = 3_600  # dinner is cold by then: who comes home later is not greeted with it
-MISSED_SECONDS = 7 * 86_400  # that they may read what nobody heard
+TELL_MISSED_SECONDS = 7 * 86_400  # that they may read what nobody heard
 MOST_MISSED = 50  # of these, the latest
 MIGRATIONS = {
     "broadcast": """
@@ -119,14 +119,14 @@ def _waiting(call: Call) -> list[Mapping[str, Any]]:
 
 def _missed(call: Call) -> list[Mapping[str, Any]]:
     now = call.now()
-    times = now - MISSED_SECONDS, now - STALE_SECONDS
+    times = now - TELL_MISSED_SECONDS, now - STALE_SECONDS
     unheard = call.state.rows("SELECT * FROM broadcast WHERE at > ? AND at <= ? ORDER BY at DESC, id", *times)
     return [dict(row) for row in unheard]
 
 
 def _forgotten(call: Call) -> list[str]:
     """Return the ids of those that nobody needs to know of any more."""
-    old = call.state.rows("SELECT id FROM broadcast WHERE at <= ?", call.now() - MISSED_SECONDS)
+    old = call.state.rows("SELECT id FROM broadcast WHERE at <= ?", call.now() - TELL_MISSED_SECONDS)
     return [str(row["id"]) for row in old] + [str(row["id"]) for row in _missed(call)[MOST_MISSED:]]
 
 

@@ -295,7 +295,7 @@ class Root:
                 os.close(folder)
 
     def walk(self, folder: str, depth: int) -> Iterator[tuple[str, FolderEntry]]:
-        """Give the paths of what is in a folder and is none, then of what is in those in it, `depth` deep.
+        """Give the files of a folder by their paths, then those of the folders in it, `depth` deep.
 
         Nothing when there is no such folder; raises `PathDenied` when it cannot be opened otherwise.
         """
