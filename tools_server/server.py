@@ -73,7 +73,7 @@ def _main() -> None:
 def _serve(settings: ServerSettings, stdio: bool) -> None:
     # The other commands need none of this, and a call over ssh should not wait a second for it.
     from tools_server.boot.wall_plan import walled
-    from tools_server.values.household import BootFailed
+    from tools_server.values.boot_files import BootFailed
     from tools_server.wires.wire_http import listener, serve_http
     from tools_server.wires.wire_stdio import serve_stdio
 
@@ -124,8 +124,8 @@ def _settings(arguments: list[str]) -> tuple[ServerSettings, bool]:
 def _rules(arguments: list[str]) -> int:
     """Show who may do what, and whether the rules are sound; the status is 1 when they are not."""
     from tools_server.boot.opening import question
+    from tools_server.values.boot_files import BootFailed
     from tools_server.values.explain import legend, picture
-    from tools_server.values.household import BootFailed
     from tools_server.values.prove import solved
 
     parser = argparse.ArgumentParser(prog="atlas-tools rules", description="Who may do what, and is that sound?")

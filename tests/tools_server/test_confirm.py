@@ -31,7 +31,7 @@ from tools_server.gate.confirmations import (
 )
 from tools_server.sdk.confirmation import ConfirmedCall
 from tools_server.sdk.toolkit import Call, Result
-from tools_server.values.household import BootFailed
+from tools_server.values.boot_files import BootFailed
 from tools_server.values.policy import Action, AgentAccount, CallActor, Decision, Hours, Rule
 
 ANNA = {"person": "Anna", "device": "phone", "role": "adult", "room": "kitchen"}

@@ -31,7 +31,7 @@ from tools_server.post.mail_text import html_text, read
 from tools_server.reach.outside import Outside
 from tools_server.sdk.toolkit import Result, ToolFailed
 from tools_server.tools.email import since_day
-from tools_server.values.household import BootFailed
+from tools_server.values.boot_files import BootFailed
 from tools_server.values.policy import CallActor
 
 POLICY = Path(__file__).parents[2] / "policy.toml"

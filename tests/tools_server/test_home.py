@@ -42,7 +42,7 @@ from tools_server.hubs.mqtt_commands import commands
 from tools_server.hubs.mqtt_discovery import Unclear, discovered
 from tools_server.hubs.mqtt_states import value_at
 from tools_server.sdk.toolkit import Result
-from tools_server.values.household import BootFailed
+from tools_server.values.boot_files import BootFailed
 from tools_server.values.policy import CallActor
 
 RULES = """

@@ -18,7 +18,7 @@ from tools_server.boot.opening import ServerSettings, opened_gate
 from tools_server.gate.call_request import CallRequest, CallResult
 from tools_server.hubs.home import Home
 from tools_server.sdk.toolkit import find
-from tools_server.values.household import BootFailed
+from tools_server.values.boot_files import BootFailed
 from tools_server.values.policy import Policy, Rule
 
 TOOLBOX = find(tools_server.tools)

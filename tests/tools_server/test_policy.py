@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from tools_server.values.household import BootFailed
+from tools_server.values.boot_files import BootFailed
 from tools_server.values.policy import Action, AgentAccount, CallActor, Decision, Hours, Policy, Rule, decide
 from tools_server.values.rules import read_policy
 

@@ -9,7 +9,7 @@ import pytest
 from mcp import Client, MCPError
 
 from tools_server.gate.call_request import CallRequest
-from tools_server.values.household import BootFailed
+from tools_server.values.boot_files import BootFailed
 from tools_server.wires.prompt_files import FOLDER, NOT_AVAILABLE, SOURCES, PromptFiles, filled, read_prompts
 from tools_server.wires.resources import Resources
 from tools_server.wires.wire import mcp_server

@@ -21,7 +21,7 @@ from mcp import Client, StdioServerParameters
 from mcp.shared.exceptions import MCPError
 
 from tools_server.boot.opening import read_agents
-from tools_server.values.household import BootFailed
+from tools_server.values.boot_files import BootFailed
 from wall.chain import verify
 
 POLICY = Path(__file__).parents[2] / "policy.toml"

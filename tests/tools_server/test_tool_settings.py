@@ -9,7 +9,7 @@ import pytest
 import tools_server.tools
 from tools_server.boot.opening import read_tool_settings
 from tools_server.sdk.toolkit import find
-from tools_server.values.household import BootFailed
+from tools_server.values.boot_files import BootFailed
 
 
 @pytest.mark.parametrize(

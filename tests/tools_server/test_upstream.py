@@ -28,7 +28,7 @@ from tools_server.gate.record import AuditEntry
 from tools_server.mounted.definitions import Unfit, clean, definition, pinned, projected, validator
 from tools_server.sdk.arguments import checked
 from tools_server.sdk.toolkit import Result, ToolFailed, find
-from tools_server.values.household import BootFailed
+from tools_server.values.boot_files import BootFailed
 from tools_server.values.policy import CallActor
 
 from .conftest import Straight

@@ -25,7 +25,7 @@ from tools_server.gate.signed_head import AUDIT_FILE, read_signed_head
 from tools_server.reach.outside import Outside
 from tools_server.sdk.state import ToolsDatabase
 from tools_server.sdk.toolkit import Toolbox, find
-from tools_server.values.household import BootFailed, read_toml
+from tools_server.values.boot_files import BootFailed, read_toml
 from tools_server.values.language import languages
 from tools_server.values.paths import Root
 from tools_server.values.policy import AgentAccount

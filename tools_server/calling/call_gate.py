@@ -12,7 +12,7 @@ from tools_server.boot.wall_plan import walled
 from tools_server.calling.call_client import CallAnswer, CallClient, CannotAsk, CommandLineCall, SignedYes
 from tools_server.gate.call_request import CallRequest, CallResult
 from tools_server.gate.confirmations import NO_REPLY, ConfirmationReply
-from tools_server.values.household import BootFailed
+from tools_server.values.boot_files import BootFailed
 
 # No server of the house runs, so there is nobody who could bring an answer in time.
 HOW = "That needs a person's yes: at a terminal, with --house-private-key, or of the running server, with --socket."

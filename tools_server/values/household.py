@@ -8,11 +8,9 @@ from __future__ import annotations
 
 import argparse
 import socket
-import tomllib
 from collections.abc import Mapping
 from contextlib import closing
 from pathlib import Path
-from typing import Any
 
 from tools_server.values.language import languages, supported
 from wall.roles import ROLES
@@ -30,20 +28,6 @@ PLACES = {  # where each lies in the data directory of a house
 MAYBE = ("tools", "house_key", "signed_head", "egress")  # a house may do without
 SOCKET = "run/tools.sock"
 NEEDED = ("data", "agents", "policy")
-
-
-class BootFailed(Exception):
-    """The server cannot start; `str()` is a sentence that says what to do."""
-
-
-def read_toml(file: Path, what: str) -> dict[str, Any]:
-    """Return the tables of a file, which is called `what` where it cannot be read. Raises `BootFailed`."""
-    try:
-        return tomllib.loads(file.read_text(encoding="utf-8"))
-    except OSError as missing:
-        raise BootFailed(f"The {what} {file} cannot be read: {missing.strerror}.") from missing
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as wrong:
-        raise BootFailed(f"The {what} {file} is not TOML: {wrong}.") from wrong
 
 
 def add_house(parser: argparse.ArgumentParser) -> None:

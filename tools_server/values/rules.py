@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from tools_server.values.household import BootFailed, read_toml
+from tools_server.values.boot_files import BootFailed, read_toml
 from tools_server.values.policy import DAYS, RISKS, TAINT, Budget, Hours, Policy, RateLimit, Rule
 from tools_server.values.rights import rules_of_roles
 from wall.roles import ROLES

@@ -19,7 +19,7 @@ from mcp.shared.exceptions import MCPError
 
 from tools_server.gate.call_request import CallRequest
 from tools_server.gate.gate import Gate
-from tools_server.values.household import BootFailed
+from tools_server.values.boot_files import BootFailed
 from tools_server.values.policy import AgentAccount
 from tools_server.wires.resources import Resources
 from tools_server.writing.papers import Unreadable, body_of, front_matter

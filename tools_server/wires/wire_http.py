@@ -23,7 +23,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from tools_server.boot.opening import ServerSettings, opened_gate
 from tools_server.gate.gate import Gate
-from tools_server.values.household import BootFailed
+from tools_server.values.boot_files import BootFailed
 from tools_server.values.stderr import say
 from tools_server.walls.confine import standing
 from tools_server.wires import connection_limits, telemetry

@@ -33,8 +33,8 @@ from mcp.types import (
 from pydantic_core import PydanticSerializationError
 
 from tools_server.boot.opening import ServerSettings, opened_gate
+from tools_server.values.boot_files import BootFailed
 from tools_server.values.codes import Code
-from tools_server.values.household import BootFailed
 from tools_server.values.stderr import say
 from tools_server.wires import telemetry
 from tools_server.wires.drain import on_signal

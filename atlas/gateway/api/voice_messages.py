@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import base64
 from typing import Annotated
 
-import anyio.to_thread
 from fastapi import Path, Request
 from fastapi.responses import Response
 from pydantic import Field
@@ -14,11 +12,12 @@ from atlas import trace
 from atlas.audio import HEARING_RATE, AudioChunk
 from atlas.errors import EngineError, RequestError, StoreError
 from atlas.gateway.api.caller import Caller, ToolCaller, present
+from atlas.gateway.api.recordings import read_recording
 from atlas.gateway.api.resource import resource
 from atlas.gateway.api.shapes import ApiReply, Body, OptionalName, ToolReply
 from atlas.speech.message_sounds import LONGEST_SECONDS, MessageSounds
 from atlas.speech.recording import transcribe_long, whole_text
-from atlas.speech.wav import read_sound, wav_header
+from atlas.speech.wav import wav_header
 
 SOUND_CHARACTERS = 3_500_000  # of base64: a minute of WAV at the hearing rate; phones record a tenth of that
 TEXT_CHARACTERS = 1_900
@@ -144,15 +143,6 @@ async def _leave(caller: Caller, new: NewVoiceMessage, text: str, *, recorded: b
     return await caller.use(
         VoiceMessageReply, "messages.leave", text=text, room=new.room, person=new.person, recorded=recorded
     )
-
-
-async def read_recording(text: str, longest_seconds: float, name: str, param: str) -> AudioChunk:
-    """Return a recording in base64 at the hearing rate. Raises `RequestError` and `SoundError` for what is none."""
-    try:
-        data = base64.b64decode(text, validate=True)
-    except ValueError as wrong:  # also of characters that are no ASCII
-        raise RequestError(f"{name} is not base64", code="invalid_value", param=param) from wrong
-    return await anyio.to_thread.run_sync(read_sound, data, longest_seconds)
 
 
 async def _words(caller: Caller, sound: AudioChunk, request: Request) -> str:

@@ -8,9 +8,9 @@ from pydantic import Field
 
 from atlas.errors import RequestError
 from atlas.gateway.api.caller import Caller, ResidentCaller
+from atlas.gateway.api.recordings import read_recording
 from atlas.gateway.api.resource import resource
 from atlas.gateway.api.shapes import ID, ApiReply, Body
-from atlas.gateway.api.voice_messages import read_recording
 from atlas.speaker_identification import FEWEST_SENTENCES, SENTENCE_SECONDS, voice_of
 from wall.roles import NAMED_BY_VOICE, may
 
