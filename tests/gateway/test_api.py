@@ -57,6 +57,10 @@ async def test_a_timer_that_did_not_ring_is_told_to_whose_it_is(config, data):
             tools.execute("UPDATE timers SET person = 'Tom' WHERE name = 'tea'")
         timers = (await http.get("/api/timers/missed")).json()["timers"]
         assert [(timer["name"], timer["state"]) for timer in timers] == [("eggs", "ended")]
+        token = await world.devices.create("toms phone", "adult", "tom")
+        async with world.http(token=token) as tom:
+            timers = (await tom.get("/api/timers/missed")).json()["timers"]
+        assert {timer["name"] for timer in timers} == {"eggs", "tea"}, "however the name is written"
         assert (await guest.get("/api/timers/missed")).status_code == 403
 
 

@@ -71,7 +71,8 @@ async def list_missed_timers(caller: ResidentCaller) -> MissedTimersReply:
     """List the timers of the last week that did not ring when they ended: the caller's, and those of nobody."""
     result = await caller.house.use_owner_tool("timers.due", {"missed": True}, HOUSE)
     answer_of(result)  # raises what was refused
-    missed = [timer for timer in result.data.get("missed", ()) if timer["person"] in ("", caller.actor.person)]
+    whose = ("", caller.actor.person.casefold())
+    missed = [timer for timer in result.data.get("missed", ()) if timer["person"].casefold() in whose]
     return MissedTimersReply.model_validate({"timers": missed})
 
 
