@@ -209,7 +209,7 @@ class SatelliteConfig:
     quiet_hours: str = ""  # "22:00-07:00": then it whispers, and alarms ring as ever
     follow_up: float = 0.0  # seconds after an answer in which one may go on without the wake word; 30 at most
     wake_threshold: float = 0.0  # 0 is each wake word's own; near misses stand in the log with their scores
-    near_misses: bool = False  # the same for this room alone
+    near_misses: bool = False  # of this room, also where [speech] stores none
     echo_cancellation: bool = True  # where livekit is installed
 
 

@@ -207,7 +207,15 @@ class Ear:
         texts = _with_rivals(best, commands, book.ask_near or book.near)
         others = (plain.text, *plain.alternatives)
         margins, several = plain.margins + _margins(both, commands), texts if len(texts) > 1 else ()
-        return Utterance(texts[0], both.seconds, others, several, not sure, margins, both.language)
+        return Utterance(
+            texts[0],
+            both.seconds,
+            alternatives=others,
+            possible=several,
+            doubtful=not sure,
+            margins=margins,
+            language=both.language,
+        )
 
     def _is_known(self, one: Candidate) -> bool:
         """Whether a command names only what is here, as far as that can be told."""
@@ -247,7 +255,15 @@ class Ear:
             possible = texts if len(texts) > 1 else ()
             doubtful = _is_doubtful(hearing, book, meant)
             margins = plain.margins + _margins(hearing, commands)
-            return Utterance(texts[0], hearing.seconds, others, possible, doubtful, margins, hearing.language)
+            return Utterance(
+                texts[0],
+                hearing.seconds,
+                alternatives=others,
+                possible=possible,
+                doubtful=doubtful,
+                margins=margins,
+                language=hearing.language,
+            )
         if plain.text and sense in (Sense.NOTHING, Sense.NEGATED) and commands[0] is candidates[0]:
             maybe = commands[0]
             known = self._sense(written(maybe.match.text)) is Sense.COMMAND and book.knows(maybe.match.text)

@@ -327,7 +327,7 @@ def _bag(tool: str, bag: Mapping[str, Any], parts: Mapping[str, str], tables: Ma
         tool,
         re.compile(rf"(?<![\w'-])(?:{words})(?![\w'-])", re.IGNORECASE),
         re.compile(filled(bag["says"], parts), re.IGNORECASE),
-        [name for name in ("says", "also") if name in bag],
+        ["says", "also"] if "also" in bag else ["says"],
         bag.get("holds", ""),
         bag.get("name", ""),
         bool(bag.get("named")),

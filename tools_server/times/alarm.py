@@ -31,9 +31,8 @@ class Alarm:
     at: float  # the occurrence it is about
     due_at: float | None  # when it rings next; None when it is off
     ringing_since: float | None = None
-    missed_at: float | None = (
-        None  # when it last rang to its end and nobody stopped it, or it was told that it did not ring
-    )
+    # When it last rang to its end and nobody stopped it, or it was told that it did not ring.
+    missed_at: float | None = None
     skipped: str = ""  # days on which its rule does not hold: ISO dates with a space between
     role: str = ""  # of who set it, as it was then
     language: str = ""  # in which it was set, and rings

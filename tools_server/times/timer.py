@@ -55,8 +55,9 @@ class Timer:
     @property
     def missed(self) -> bool:
         """Whether it was told so late that it may as well not have rung."""
-        late = self.announced_at is not None and self.deadline is not None and self.announced_at - self.deadline
-        return bool(late) and late >= MISSED_SECONDS
+        if self.announced_at is None or self.deadline is None:
+            return False
+        return self.announced_at - self.deadline >= MISSED_SECONDS
 
 
 def plain_name(name: str) -> str:
