@@ -85,7 +85,7 @@ def main(arguments: Sequence[str]) -> int:
     prepare_folders(config)
     with ExitStack() as stack:
         stack.enter_context(only_one(config))
-        recent_log.keep(log_file(config))
+        store_logs(recent_log, config)
         if is_unfinished(config.data):
             raise ConfigError(
                 f"a restore into {config.data} was cut off", hint="run the same `atlas backup restore` again"
@@ -323,11 +323,15 @@ def say_ready(
     print("\n".join(lines), flush=True)
 
 
-def log_file(config: Config) -> Path:
-    """Return where the latest lines of the log are for the next start, in a folder of their own."""
+def store_logs(recent_log: RecentLog, config: Config) -> None:
+    """Store the latest lines of the log for the next start, in a folder of their own, where the disk lets us."""
     folder = config.data / LOGS
-    folder.mkdir(mode=0o700, exist_ok=True)
-    return folder / "house.jsonl"
+    try:
+        folder.mkdir(mode=0o700, exist_ok=True)
+    except OSError as trouble:
+        log.warning("the next start will not know what is logged now: %s cannot be made (%s)", folder, trouble)
+        return
+    recent_log.keep(folder / "house.jsonl")
 
 
 def write_logs() -> RecentLog:
