@@ -8,7 +8,6 @@ import os
 import re
 import shutil
 import subprocess
-import sys
 import tempfile
 import wave
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -82,8 +81,6 @@ def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool 
 
 def pytest_collection_finish() -> None:
     """Look for litter from here on, and only among what tests make."""
-    if "llama_cpp" in sys.modules:  # other files of this process can then no longer load the speech detector
-        raise pytest.UsageError("a test file imports llama_cpp, if through others: use it in a process of its own")
     gc.collect()
     gc.freeze()
     gc.enable()
