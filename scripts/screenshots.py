@@ -43,6 +43,7 @@ PAGES = (
     "house/record",
     "house/rules",
     "house/sentences",
+    "house/wake",
     "house/settings",
     "house/models",
     "house/health",
