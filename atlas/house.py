@@ -42,7 +42,7 @@ from atlas.speech.tts import Tts
 from atlas.speech.vad import Vad
 from atlas.speech.wake import Wake, WakeStream
 from atlas.speech.wake_log import WakeEntry
-from atlas.speech.wake_rooms import WakeRooms, threshold_now
+from atlas.speech.wake_rooms import WakeRooms, threshold_now, wake_room
 from atlas.store.conversations import Conversation, conversation_of
 from atlas.store.devices import DeviceStore
 from atlas.store.memory import Memory, UnderWay
@@ -579,8 +579,3 @@ def _write_line(exchange: LiveTurn, answer: AgentAnswer, **more: object) -> None
         end=answer.end,
         **error,
     )
-
-
-def wake_room(actor: Actor) -> str:
-    """Return the room whose wake words are tuned together; a device that stands in none is one by itself."""
-    return actor.room or actor.device

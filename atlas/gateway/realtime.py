@@ -31,7 +31,8 @@ from atlas.gateway.realtime_sound import Inward, SoundPace
 from atlas.gateway.realtime_wire import SessionView, added_and_done, error, message, truncated
 from atlas.gateway.voice_session import voice_session
 from atlas.gateway.wire import depth, json_object
-from atlas.house import House, wake_room
+from atlas.house import House
+from atlas.speech.wake_rooms import wake_room
 from atlas.voice.options import ReplyOptions
 from wall.roles import may
 

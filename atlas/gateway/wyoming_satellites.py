@@ -25,10 +25,11 @@ from atlas.gateway.timer_changes import TimerFeed, TimerTransition
 from atlas.gateway.voice_session import voice_session
 from atlas.gateway.wyoming_info import wake_name
 from atlas.gateway.wyoming_wire import Peer, PeerGone, WyomingMicrophone, sound_event
-from atlas.house import House, wake_room
+from atlas.house import House
 from atlas.speech.endpoint import PRE_ROLL_SECONDS
 from atlas.speech.tts import MAX_TEXT_CHARACTERS
 from atlas.speech.wake import phrase_of
+from atlas.speech.wake_rooms import wake_room
 from atlas.voice.options import SessionOptions
 from atlas.voice.turns import TurnState
 from wall import logs

@@ -28,7 +28,7 @@ from atlas.satellite.settings import HOOKS, SatelliteSettings, is_quiet, read_de
 from atlas.satellite.sound_devices import Loudspeaker, Microphone, sound_system
 from atlas.satellite.wake_listener import WakeListener
 from atlas.speech import wake_any
-from atlas.speech.wake_log import LoggedWake, WakeLog
+from atlas.speech.wake_log import WakeLog, listen_logged
 from wall import logs
 
 STOP_WORDS = {"en": ("stop", "shut up", "never mind", "be quiet"), "de": ("stopp", "sei still", "ruhe", "genug")}
@@ -142,8 +142,10 @@ async def run(settings: SatelliteSettings) -> None:
         def near_miss(phrase: str, score: float, threshold: float) -> None:
             hooks("near_miss", phrase=phrase, score=f"{score:.2f}")
 
-        engine = LoggedWake(wake, WakeLog(settings.near_misses).note) if settings.near_misses else wake
-        stream = engine.listen(lambda phrase: thresholds.get(phrase, settings.wake_threshold), near_miss)
+        listen = (
+            partial(listen_logged, wake, WakeLog(settings.near_misses).note) if settings.near_misses else wake.listen
+        )
+        stream = listen(lambda phrase: thresholds.get(phrase, settings.wake_threshold), near_miss)
         room = SatelliteRoom(
             send=lambda kind, **fields: link.send(kind, **fields),
             player=player,

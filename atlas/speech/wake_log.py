@@ -26,6 +26,7 @@ MOST_ENTRIES = 200  # of 96 kB each, and as many that have a label
 CLIP_SECONDS = 3.0
 PEAK_SECONDS = 0.5  # after a phrase, in which its score may still rise
 CLIP_BYTES = round(CLIP_SECONDS * HEARING_RATE) * SAMPLE_BYTES
+Note = Callable[[str, float, float, AudioChunk, bool], object]  # phrase, score, threshold, sound, did it wake?
 _SUFFIXES = (".wav", ".json", ".draft")
 _ID = re.compile(r"\d{8}T\d{6}Z(-\d+)?")
 log = logging.getLogger("atlas")
@@ -171,24 +172,11 @@ class WakeLog:
                 (self.folder / f"{identity}{suffix}").unlink()
 
 
-class LoggedWake:
-    """An engine of which one room's wakings and near misses go to `note`, with the last moments of its sound."""
-
-    def __init__(self, wake: Wake, note: Callable[[str, float, float, AudioChunk, bool], object]) -> None:
-        self.phrases = wake.phrases
-        self._wake = wake
-        self._note = note
-
-    def own_threshold(self, phrase: str) -> float:
-        """Return the engine's."""
-        return self._wake.own_threshold(phrase)
-
-    def listen(self, thresholds: Thresholds = no_threshold, near_miss: NearMiss = nobody_near) -> WakeStream:
-        """Return a detector for a new microphone."""
-        return _LoggedStream(self._wake, self._note, thresholds, near_miss)
-
-    async def aclose(self) -> None:
-        """Nothing is held: the engine belongs to whoever opened it."""
+def listen_logged(
+    wake: Wake, note: Note, thresholds: Thresholds = no_threshold, near_miss: NearMiss = nobody_near
+) -> WakeStream:
+    """Return a detector whose wakings and near misses go to `note`, with the last moments of its sound."""
+    return _LoggedStream(wake, note, thresholds, near_miss)
 
 
 class _LoggedStream:
@@ -196,13 +184,7 @@ class _LoggedStream:
 
     said_on_seconds = score = threshold = 0.0
 
-    def __init__(
-        self,
-        wake: Wake,
-        note: Callable[[str, float, float, AudioChunk, bool], object],
-        thresholds: Thresholds,
-        near_miss: NearMiss,
-    ) -> None:
+    def __init__(self, wake: Wake, note: Note, thresholds: Thresholds, near_miss: NearMiss) -> None:
         self._stream = wake.listen(thresholds, self._nearly)
         self._note = note
         self._near_miss = near_miss

@@ -13,15 +13,21 @@ from urllib.parse import quote, unquote
 import anyio
 import anyio.to_thread
 
+from atlas.conversation import Actor
 from atlas.errors import ConfigError, StoreError
 from atlas.speech.wake import Wake, WakeStream
-from atlas.speech.wake_log import LoggedWake, WakeEntry, WakeLog
+from atlas.speech.wake_log import WakeEntry, WakeLog, listen_logged
 from atlas.speech.wake_proposal import LabelledScore
 from wall.files import write_whole
 
 THRESHOLDS_FILE = "wake_thresholds.json"  # of the data directory
 SWEEP_SECONDS = 15 * 60  # a room that nothing wakes forgets its sounds too
 Follow = Callable[[], Awaitable[None]]
+
+
+def wake_room(actor: Actor) -> str:
+    """Return the room whose wake words are tuned together; a device that stands in none is one by itself."""
+    return actor.room or actor.device
 
 
 def folder_of(near_misses: Path, room: str) -> Path:
@@ -69,7 +75,7 @@ class WakeRooms:
             if is_logged():
                 self._notes.submit(self._note, room, heard)
 
-        return LoggedWake(wake, note).listen(lambda phrase: self.thresholds(room).get(phrase, 0.0))
+        return listen_logged(wake, note, lambda phrase: self.thresholds(room).get(phrase, 0.0))
 
     def thresholds(self, room: str) -> Mapping[str, float]:
         """Return the thresholds that were set in a room, by phrase."""

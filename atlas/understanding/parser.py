@@ -376,9 +376,9 @@ class Parser:
 
     def _is_unwanted(self, likely: LikelyAct, text: str) -> bool:
         """Whether words say that nothing is to be done now; those that may mean something else, only in doubt."""
-        in_doubt = likely.chance < MOST_SURE and bool(self._unwanted.search(text))
         if likely.act == "scene" and self._praised.search(text):
             return True  # its name may stand in any talk: "that was a fine dinner"
+        in_doubt = likely.chance < MOST_SURE and bool(self._unwanted.search(text))
         return in_doubt or bool(self._conditions.search(text))
 
     def _meant(self, named: Sequence[Token], names: Names, before: Before) -> Sequence[Token]:

@@ -16,7 +16,7 @@ from atlas.config import Config
 from atlas.gateway import realtime, realtime_calls
 from atlas.voice import reply
 from tests.gateway.small_house import SmallHouse, let_others_run, served
-from tests.gateway.test_realtime import calling, utterance
+from tests.gateway.test_realtime import Caller, calling, utterance
 from tests.processes import until
 
 WEATHER = {
@@ -37,6 +37,13 @@ async def small(config: Config, data: Path) -> AsyncIterator[SmallHouse]:
 
 def typed(text: str) -> dict[str, Any]:
     return {"type": "message", "role": "user", "content": [{"type": "input_text", "text": text}]}
+
+
+async def ask_about_weather(caller: Caller) -> None:
+    """Offer a tool of the client's, and ask what it is for."""
+    await caller.send("session.update", session={"type": "realtime", "tools": [WEATHER]})
+    await caller.send("conversation.item.create", item=typed("how is the weather"))
+    await caller.send("response.create")
 
 
 async def test_a_clients_tool_is_called_by_it_and_the_turn_goes_on_with_what_came_of_it(small: SmallHouse) -> None:
@@ -66,9 +73,7 @@ async def test_a_clients_tool_is_called_by_it_and_the_turn_goes_on_with_what_cam
 async def test_a_call_that_the_client_never_answers_ends(small: SmallHouse, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(realtime_calls, "ANSWER_SECONDS", 0.05)
     async with calling(small) as caller:
-        await caller.send("session.update", session={"type": "realtime", "tools": [WEATHER]})
-        await caller.send("conversation.item.create", item=typed("how is the weather"))
-        await caller.send("response.create")
+        await ask_about_weather(caller)
         await caller.until("response.done")
         said = (await caller.until("response.done")).response.output[0].content[0].transcript
         assert "no answer" in said
@@ -76,9 +81,7 @@ async def test_a_call_that_the_client_never_answers_ends(small: SmallHouse, monk
 
 async def test_a_program_that_asks_for_no_word_about_its_tool_has_its_next_question_answered(small: SmallHouse) -> None:
     async with calling(small) as caller:
-        await caller.send("session.update", session={"type": "realtime", "tools": [WEATHER]})
-        await caller.send("conversation.item.create", item=typed("how is the weather"))
-        await caller.send("response.create")
+        await ask_about_weather(caller)
         call = await caller.until("response.function_call_arguments.done")
         await caller.until("response.done")
         output = {"type": "function_call_output", "call_id": call.call_id, "output": "raining"}
@@ -96,9 +99,7 @@ async def test_a_program_that_asks_for_no_word_about_its_tool_hears_none(
 ) -> None:
     monkeypatch.setattr(realtime, "ASKING_SECONDS", 0.0)
     async with calling(small, device="kitchen") as caller:
-        await caller.send("session.update", session={"type": "realtime", "tools": [WEATHER]})
-        await caller.send("conversation.item.create", item=typed("how is the weather"))
-        await caller.send("response.create")
+        await ask_about_weather(caller)
         call = await caller.until("response.function_call_arguments.done")
         output = {"type": "function_call_output", "call_id": call.call_id, "output": "raining"}
         await caller.send("conversation.item.create", item=output)
@@ -116,9 +117,7 @@ async def test_one_moment_said_while_a_clients_tool_works_is_no_response_of_its_
     monkeypatch.setattr(reply, "WAITING_SECONDS", 0.0)
     monkeypatch.setattr(small.house, "waiting", {"en": "One moment."})
     async with calling(small) as caller:
-        await caller.send("session.update", session={"type": "realtime", "tools": [WEATHER]})
-        await caller.send("conversation.item.create", item=typed("how is the weather"))
-        await caller.send("response.create")
+        await ask_about_weather(caller)
         call = await caller.until("response.function_call_arguments.done")
         await until(lambda: small.voice.texts)
         await let_others_run()
@@ -134,9 +133,7 @@ async def test_one_moment_said_while_a_clients_tool_works_is_no_response_of_its_
 
 async def test_speaking_while_a_clients_tool_works_ends_the_turn(small: SmallHouse) -> None:
     async with calling(small) as caller:
-        await caller.send("session.update", session={"type": "realtime", "tools": [WEATHER]})
-        await caller.send("conversation.item.create", item=typed("how is the weather"))
-        await caller.send("response.create")
+        await ask_about_weather(caller)
         call = await caller.until("response.function_call_arguments.done")
         await caller.send("response.cancel")
         await caller.send("conversation.item.create", item=typed("why is it blue"))

@@ -13,7 +13,7 @@ from atlas.audio import AudioChunk, silence
 from atlas.cli import wake as command
 from atlas.errors import RequestError
 from atlas.speech.wake import WakeStream
-from atlas.speech.wake_log import MOST_ENTRIES, LoggedWake, ThresholdEffect, WakeLog
+from atlas.speech.wake_log import MOST_ENTRIES, ThresholdEffect, WakeLog, listen_logged
 from atlas.speech.wake_rooms import folder_of
 from atlas.speech.wake_scripted import ScriptedWake
 
@@ -141,7 +141,7 @@ def test_what_wakes_a_microphone_and_what_nearly_does_is_noted_with_its_last_sec
         noted.append((phrase, round(score, 1), threshold, round(sound.seconds, 1), woke))
 
     wake = ScriptedWake("hey atlas")
-    stream = LoggedWake(wake, note).listen(lambda phrase: 0.45)
+    stream = listen_logged(wake, note, lambda phrase: 0.45)
     assert heard_by(stream, silence(5) + wake.call() + silence(1)) == ["hey atlas"]
     assert heard_by(stream, wake.call(loudness=0.4) + silence(1)) == []
     assert heard_by(stream, wake.call(loudness=0.2) + silence(1)) == []
@@ -178,7 +178,7 @@ class Rising:
 
 def test_the_score_that_is_noted_is_the_highest_of_the_half_second_after() -> None:
     scores: list[float] = []
-    stream = LoggedWake(Rising(), lambda phrase, score, *others: scores.append(score)).listen()
+    stream = listen_logged(Rising(), lambda phrase, score, *others: scores.append(score))
     assert heard_by(stream, silence(1)) == ["hey atlas"]
     assert scores == [0.9]
 

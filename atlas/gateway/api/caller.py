@@ -130,7 +130,7 @@ def usual_agent(caller: Caller) -> str:
     return names[0]
 
 
-def present(part: Part | None, lack: str) -> Part:
+def require_part(part: Part | None, lack: str) -> Part:
     """Return a part that not every house has. Raises `RequestError` (`not_found`, 404), which says what lacks."""
     if part is None:
         raise RequestError(lack, code="not_found")

@@ -12,7 +12,7 @@ from pydantic import Field
 
 from atlas.config import Config
 from atlas.errors import ConfigError, EngineError, RequestError
-from atlas.gateway.api.caller import OwnerCaller, present
+from atlas.gateway.api.caller import OwnerCaller, require_part
 from atlas.gateway.api.resource import resource
 from atlas.gateway.api.shapes import NAME_CHARACTERS, ApiReply, Body, OptionalName, ToolReply
 from atlas.models import catalogue, machine
@@ -124,7 +124,7 @@ async def stop_pull(caller: OwnerCaller, model: ModelName) -> None:
 @router.post("/{model}/use")
 async def use_model(caller: OwnerCaller, model: ModelName, body: ModelUse) -> ModelChosen:
     """Choose a model that is on the disk, of a language model for an agent. It counts at the next start."""
-    settings = present(caller.house.settings, "the settings of this house cannot be changed from here")
+    settings = require_part(caller.house.settings, "the settings of this house cannot be changed from here")
     agent = body.agent or caller.house.config.house.agent
     try:
         choice = await anyio.to_thread.run_sync(chosen, _named(model), agent, settings.config)

@@ -6,7 +6,7 @@ from typing import Annotated
 
 from pydantic import Field
 
-from atlas.gateway.api.caller import Caller, ResidentCaller, present
+from atlas.gateway.api.caller import Caller, ResidentCaller, require_part
 from atlas.gateway.api.resource import resource
 from atlas.gateway.api.shapes import ApiReply, Body
 from atlas.push.service import MOST_ENDPOINT_CHARACTERS, place_of
@@ -83,4 +83,4 @@ async def _reply(caller: Caller) -> PushReply:
 
 
 def _notices(caller: Caller) -> PushNotices:
-    return present(caller.house.push, "this house tells nobody anything")
+    return require_part(caller.house.push, "this house tells nobody anything")

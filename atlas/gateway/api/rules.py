@@ -16,7 +16,7 @@ from atlas.gateway.api.caller import (
     Caller,
     OwnerCaller,
     answer_of,
-    present,
+    require_part,
     usual_agent,
 )
 from atlas.gateway.api.resource import resource
@@ -190,4 +190,4 @@ def _changed(rule: str, values: RuleValues | None) -> Callable[[str], str]:
 
 
 def _settings(caller: Caller) -> HouseSettings:
-    return present(caller.house.settings, "the rules of this house cannot be changed from here")
+    return require_part(caller.house.settings, "the rules of this house cannot be changed from here")

@@ -9,7 +9,7 @@ from pydantic import Field
 
 from atlas.agents.taught_sentences import MOST_TEXT, Teaching
 from atlas.errors import RequestError
-from atlas.gateway.api.caller import Caller, OwnerCaller, present
+from atlas.gateway.api.caller import Caller, OwnerCaller, require_part
 from atlas.gateway.api.resource import resource
 from atlas.gateway.api.shapes import NAME_CHARACTERS, ApiReply, Body, ToolReply
 
@@ -71,4 +71,4 @@ async def remove_sentence(caller: OwnerCaller, sentence: SentenceID) -> None:
 
 
 def _teaching(caller: Caller) -> Teaching:
-    return present(caller.house.teaching, "this house cannot be taught sentences")
+    return require_part(caller.house.teaching, "this house cannot be taught sentences")

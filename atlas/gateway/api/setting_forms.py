@@ -19,7 +19,7 @@ from pydantic import Field
 
 from atlas.config import Config
 from atlas.conversation import HOUSE
-from atlas.gateway.api.caller import Caller, OwnerCaller, agents_of, present
+from atlas.gateway.api.caller import Caller, OwnerCaller, agents_of, require_part
 from atlas.gateway.api.form_layouts import (
     MOST_OF_A_KIND,
     MOST_TEXT,
@@ -218,7 +218,7 @@ async def try_form(caller: OwnerCaller, form: FormName, number: Number = 0) -> F
 
 
 def _settings(caller: Caller) -> HouseSettings:
-    return present(caller.house.settings, "the settings of this house cannot be changed from here")
+    return require_part(caller.house.settings, "the settings of this house cannot be changed from here")
 
 
 def _check_number(settings: HouseSettings, layout: FormLayout, number: int, seen: int | None = None) -> None:

@@ -11,7 +11,7 @@ from pydantic import Field
 from atlas import trace
 from atlas.audio import HEARING_RATE, AudioChunk
 from atlas.errors import EngineError, RequestError, StoreError
-from atlas.gateway.api.caller import Caller, ToolCaller, present
+from atlas.gateway.api.caller import Caller, ToolCaller, require_part
 from atlas.gateway.api.recordings import read_recording
 from atlas.gateway.api.resource import resource
 from atlas.gateway.api.shapes import ApiReply, Body, OptionalName, ToolReply
@@ -157,4 +157,4 @@ async def _words(caller: Caller, sound: AudioChunk, request: Request) -> str:
 
 
 def _sounds(caller: Caller) -> MessageSounds:
-    return present(caller.house.sounds, "this house stores no sound")
+    return require_part(caller.house.sounds, "this house stores no sound")
