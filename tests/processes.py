@@ -4,16 +4,21 @@ from __future__ import annotations
 
 import socket
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
+from random import SystemRandom
 
 import anyio
 
 
 def free_port() -> int:
-    """A port of loopback that nobody listens on now."""
+    """A port of loopback that nobody listens on now, of those that no outgoing connection is given by the system."""
     with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return int(probe.getsockname()[1])
+        while True:
+            port = SystemRandom().randrange(10_000, 30_000)
+            with suppress(OSError):
+                probe.bind(("127.0.0.1", port))
+                return port
 
 
 def alive(pid: int) -> bool:

@@ -70,6 +70,7 @@ class SoundServer:
             "--format=s16le",
             f"--rate={RATE}",
             "--channels=1",
+            "--latency-msec=50",
         ]
         with file.open("wb") as out, subprocess.Popen(command, stdout=out, env=self.environment) as recorder:
             try:

@@ -17,6 +17,12 @@ pytestmark = [pytest.mark.real, pytest.mark.usefixtures("timers_end")]
 READY = "document.querySelector('.frame')?.dataset.state === 'ready'"
 ANSWER = "document.querySelector('.log li:last-child.house:not([data-entry=waiting])')?.innerText"
 
+GROWTH = """(log => {  // a browser that keeps what is in sight where it is tells of it as of scrolling
+    log.querySelector('li').style.minHeight = '4000px';
+    log.dispatchEvent(new Event('scroll'));
+})(document.querySelector('.log'))"""
+AT_THE_END = "(log => log.scrollHeight - log.scrollTop - log.clientHeight < 4)(document.querySelector('.log'))"
+
 
 @pytest.fixture(autouse=True)
 def _installed() -> None:
@@ -39,6 +45,21 @@ def test_firefox_shows_the_app_types_to_it_and_undoes_a_deed(
         assert not page.errors
 
 
+def test_firefox_keeps_the_end_in_sight_also_when_what_was_said_gets_its_height_later(
+    house: Running, sounds: SoundServer, tmp_path: Path
+) -> None:
+    with firefox(house, sounds, "attic_mic", "attic_out", tmp_path) as page:
+        page.until(READY)
+        page.press("#words")
+        page.type("what time is it")
+        page.until(f"{ANSWER}?.match(/[AP]M/) && {READY}")
+        page.run(GROWTH)
+        page.type("what day is it")
+        page.until(f"{ANSWER}?.match(/day/)")
+        page.until(AT_THE_END)
+        assert not page.errors
+
+
 def test_firefox_hears_a_spoken_request_and_is_heard(
     house: Running, sounds: SoundServer, spoken: Callable[[str], AudioChunk], tmp_path: Path
 ) -> None:
@@ -53,5 +74,5 @@ def test_firefox_hears_a_spoken_request_and_is_heard(
         sounds.play(spoken("set a timer for eleven minutes"), "attic_mic")
         page.until(f"{ANSWER}?.match(/(eleven|11) minutes/i)")
         page.until(READY)
-        assert re.search("(eleven|11) minutes", words_of(house, played(), tmp_path))
+        until(lambda: re.search("(eleven|11) minutes", words_of(house, played(), tmp_path)), 30, "the answer aloud")
         assert not page.errors

@@ -11,8 +11,12 @@ export function useFollow(box: RefObject<HTMLElement | null>, anew: unknown): vo
     const log = box.current;
     if (!log) return;
     let atEnd = true;
+    let top = 0;
     const scrolled = () => {
-      atEnd = log.scrollHeight - log.scrollTop - log.clientHeight < NEAR_PIXELS;
+      // Where the end went away by itself, because something grew, nobody left it: only who goes up does.
+      const isNear = log.scrollHeight - log.scrollTop - log.clientHeight < NEAR_PIXELS;
+      atEnd = isNear || (atEnd && log.scrollTop >= top);
+      top = log.scrollTop;
     };
     const follow = () => {
       if (atEnd) log.scrollTop = log.scrollHeight;
@@ -20,7 +24,7 @@ export function useFollow(box: RefObject<HTMLElement | null>, anew: unknown): vo
     const grown = new MutationObserver(follow);
     grown.observe(log, { childList: true, subtree: true, characterData: true });
     const resized = new ResizeObserver(follow);
-    resized.observe(log);
+    for (const part of [log, ...log.children]) resized.observe(part); // what is in it gets its height when it is seen
     log.addEventListener("scroll", scrolled, { passive: true });
     follow();
     return () => {
