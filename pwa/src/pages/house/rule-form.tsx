@@ -46,7 +46,6 @@ export function RuleSheet({ wish: { rule, removes }, rules, tools, onClose }: Ru
   const values = removes
     ? null
     : ({
-        // biome-ignore lint/suspicious/noThenProperty: the word of policy.toml; it is a text, and nobody awaits it
         then,
         because: because.value.trim(),
         agents: rule?.agents ?? [],
