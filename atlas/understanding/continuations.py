@@ -2,18 +2,24 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from atlas.conversation import ToolCall
 from atlas.understanding.chances import MOST_SURE, SURE_OF_SILENCE, SURE_OF_THE_ACT
 from atlas.understanding.choices import Choices
 from atlas.understanding.clarifications import Clarifications
-from atlas.understanding.command_traits import name_any
-from atlas.understanding.dialogue import with_target
-from atlas.understanding.dialogue_turn import DialogueTurn, DialogueTurns, Understand
+from atlas.understanding.command_traits import TAKING_AWAY, name_any
+from atlas.understanding.dialogue import UNDO, with_target
+from atlas.understanding.dialogue_turn import DialogueTurn, DialogueTurns, SpokenTurn, Understand
+from atlas.understanding.grammar import Half
 from atlas.understanding.meaning import NO_DEED, TurnMeaning, leaning
-from atlas.understanding.parser import SILENT
+from atlas.understanding.parser import LONGEST_CHARACTERS, SILENT
+from atlas.understanding.patterns import pattern
 from atlas.understanding.rivals import parsed
 from atlas.understanding.scopes import Scopes
 from atlas.understanding.sentence_reader import SentenceReader
+from atlas.understanding.slots import LATER, Command
+from atlas.understanding.spoken_tools import SpokenTools, open_spoken_tools
 from atlas.understanding.which import Which
 
 SWITCHED = ("home.turn", "home.open", "home.close", "home.lock", "home.unlock")  # that twice is as good as once
@@ -40,25 +46,45 @@ class Continuations:
         self._questions = questions
         self._read_whole = read_whole
         self._which = Which(sentences.grammar)
+        self._table: SpokenTools = open_spoken_tools()
+        words = sentences.grammar.tables.get("called_off", {})
+        self._calls_off, self._taken_over = pattern(words, "says"), pattern(words, "taken_over")
+        self._cancel_it: str = words.get("means", "")
 
     # ── answers ─────────────────────────────────────────────────────────────────────────────────────
 
     def dictation(self, turn: DialogueTurn) -> TurnMeaning | None:
         """Return what is done with the words that the house has just asked for: a message may say anything."""
-        command = self._follow_ups.dictated(turn.readings[0], turn.history, turn.names)
+        half = self._asked_about(turn)
+        command = self._follow_ups.dictated(turn.readings[0], half, turn.names) if half else None
         return leaning((command,)) if command else None
 
     def answer(self, turn: DialogueTurn) -> TurnMeaning | None:
         """Return what an answer to the house's last question comes to, or a choice of one of the things it named."""
-        answers = (self._follow_ups.answer(text, turn.history, turn.names) for text in turn.readings)
-        if answer := next((one for one in answers if one), None):
-            return leaning(answer if isinstance(answer, str) else tuple(answer))
+        if half := self._asked_about(turn):
+            answers = (self._follow_ups.answer(text, half) for text in turn.readings)
+            if answer := next((one for one in answers if one), None):
+                return leaning(answer if isinstance(answer, str) else tuple(answer))
         for text in turn.readings:
             if chosen := self._which.answer(text, turn.history):
                 return leaning(chosen)
             if self._sentences.commands(text, turn.names, turn.room):
                 break  # and a worse reading of it is no answer
         return None
+
+    def _asked_about(self, turn: DialogueTurn) -> Half | None:
+        """Return the half of a command that the house has just asked about, as it was read then."""
+        if not turn.history or turn.history[-1].author != "assistant" or not turn.history[-1].text.endswith("?"):
+            return None
+        request = next((message.text for message in reversed(turn.history) if message.author == "user"), "")
+        if not request:
+            return None
+        half = self._sentences.grammar.half(request, turn.names)
+        if half is None:
+            half = self._read_whole(
+                SpokenTurn((request,), replace(turn.heard.turn, history=()), turn.names, (request,))
+            ).half
+        return half if half and turn.history[-1].text.endswith(half.question) else None
 
     def which_device(self, turn: DialogueTurn) -> TurnMeaning | None:
         """Return the deed of the sentence before on the device named now: "turn it up", "which one?", "the radio"."""
@@ -136,13 +162,37 @@ class Continuations:
 
     def not_after_all(self, turn: DialogueTurn) -> TurnMeaning | None:
         """Return the taking off of what was just put on a list: "oh no, not the bread". Its "not" forbids nothing."""
-        meant = self.repetition(turn) if turn.last.last and turn.last.last.name.startswith("lists.") else None
+        if not turn.last.last or not turn.last.last.name.startswith("lists."):
+            return None
         things = {thing.name.casefold() for thing in turn.last.things}
-        items = (
-            [str(item).casefold() for one in meant.commands for item in one.arguments.get("items", ())] if meant else []
-        )
-        removes = meant and all(one.tool == "lists.remove" for one in meant.commands)
-        return meant if removes and items and {*items} <= things else None
+        bare = self._sentences.frames.without_reason(turn.text)  # "not the milk, there's plenty in the fridge"
+        for wanted in (turn, replace(turn, readings=(bare,))) if bare else (turn,):
+            meant = self.repetition(wanted)
+            removed = meant.commands if meant and all(one.tool == "lists.remove" for one in meant.commands) else ()
+            items = {str(item).casefold() for one in removed for item in one.arguments.get("items", ())}
+            if items and items <= things:
+                return meant
+        return None
+
+    def called_off(self, turn: DialogueTurn) -> TurnMeaning | None:
+        """Return the cancelling of what was just set and has not come yet: "don't bother, Grandad's going to do it".
+
+        "Leave it" may also mean that it is right as it is: that is asked, but where somebody else does it.
+        """
+        last, text = turn.last.last, turn.heard.text.strip(" .,!")
+        row = self._table.of(last.name) if last and turn.last.changed[-1] else None
+        if last is None or row is None or not (row.adds or last.name == LATER) or not (row.when or row.length):
+            return None
+        match = self._calls_off.fullmatch(text[:LONGEST_CHARACTERS])
+        reason = " ".join(filter(None, (match["because"], match["why"]))) if match else ""
+        others = (one.tool.rpartition(".")[2] for one in self._sentences.commands(reason, turn.names, turn.room))
+        if match is None or not all(deed in TAKING_AWAY for deed in others):
+            return None  # "leave it, but move the other one to nine"
+        commands_of = self._sentences.commands_in(turn.names, turn.room)
+        meant = self._dialogue.referring(self._cancel_it, turn.exchanges, commands_of, turn.names, turn.room)
+        cancels = meant if isinstance(meant, tuple) and len(meant) == 1 else (Command(UNDO, {}),)
+        surely = match["surely"] or self._taken_over.search(reason)
+        return leaning(cancels) if surely else self._questions.whether(self._cancel_it, cancels)
 
     def talk(self, turn: DialogueTurn) -> TurnMeaning | None:
         """Return nothing to do for what goes on with mere talk: "another one", after a joke."""
@@ -178,6 +228,8 @@ class Continuations:
         )
         if more := next(filter(None, ways), None):
             return leaning((more,))
+        if parse.act == UNDO and parse.is_sure():  # "this was wrong, make it back" opens nothing
+            return parsed(parse, turn.before)
         of_the_world = parse.act.startswith(("weather.", "clock.")) and parse.chance >= MOST_SURE
         if of_the_world and parse.commands:  # "is it going to rain", after the mower
             return parsed(parse, turn.before)

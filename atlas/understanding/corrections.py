@@ -39,7 +39,8 @@ class Corrections:
 
     def set_anew(self, turn: DialogueTurn) -> TurnMeaning | None:
         """Return the last deed with another value: "oh no, I can't hear it now, louder"."""
-        commands = self._dialogue.set_anew(turn.text, turn.last)
+        wanted = filter(None, (turn.text, self._sentences.frames.without_reason(turn.text)))
+        commands = next(filter(None, (self._dialogue.set_anew(text, turn.last) for text in wanted)), ())
         commands = commands or self._dialogue.more_elsewhere(turn.text, turn.last, turn.names, turn.room)
         return leaning(commands) if commands else None
 

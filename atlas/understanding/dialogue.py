@@ -609,6 +609,9 @@ class Dialogue:
             for place in places:
                 if kind and plain in (name.casefold() for name in place.all_names):
                     return {argument: place.name, "kind": kind}
+        token = self._frames.lexicon.name(bare, names)  # "our bedroom", where there is a main bedroom alone
+        if kind and token and token.category == "room":
+            return {"room": token.value, "kind": kind}
         if kind and plain in {room.casefold() for room in devices.rooms}:
             return {"room": bare, "kind": kind}
         if devices.are_known(named) and len(targets := devices.targets(named)) == 1:

@@ -121,5 +121,12 @@ def _before(exchanges: Sequence[EarlierTurn]) -> Before:
                 tool, arguments = str(arguments.get("tool", "")), inner if isinstance(inner, Mapping) else {}
             things = tuple(thing.name for thing in exchange.things if thing.topic == "home")
             device = arguments.get("device")
-            return Before(act_of(tool, arguments), arguments, things or ((device,) if isinstance(device, str) else ()))
+            devices = things or ((device,) if isinstance(device, str) else ())
+            return Before(act_of(tool, arguments), arguments, devices, _person(exchanges))
     return NOTHING
+
+
+def _person(exchanges: Sequence[EarlierTurn]) -> str:
+    """Return who was spoken of in the last exchange or the one before; "" for nobody."""
+    called = (call.arguments.get("person") for exchange in exchanges[:2] for call in reversed(exchange.tried))
+    return next((person for person in called if isinstance(person, str)), "")

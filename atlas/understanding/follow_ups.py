@@ -279,10 +279,10 @@ class FollowUps:
         row = self._table.of(last.name)
         return Command(last.name, dict(last.arguments) | {row.place: rest}) if row.place and rest.istitle() else None
 
-    def dictated(self, text: str, history: Sequence[Message], names: Names) -> Command | None:
+    def dictated(self, text: str, half: Half, names: Names) -> Command | None:
         """Return the command that has `text` as its words, when any may be: unless it is a command by itself."""
-        half, words = self._asked_about(history, names), self._grammar.unmarked(text)
-        if half is None or half.asks.get("open") != "anything":
+        words = self._grammar.unmarked(text)
+        if half.asks.get("open") != "anything":
             return None
         if self._grammar.commands(text, names) or self._grammar.half(text, names):
             return None
@@ -290,26 +290,17 @@ class FollowUps:
             return None
         return self._done(half, half.asks["tool"], half.asks["says"], words, names)
 
-    def _asked_about(self, history: Sequence[Message], names: Names = NOBODY) -> Half | None:
-        """Return the half of a command that the last thing said asked about."""
-        if not history or history[-1].author != "assistant":
-            return None
-        request = next((message.text for message in reversed(history) if message.author == "user"), "")
-        half = self._grammar.half(request, names)
-        return half if half and history[-1].text.endswith(half.question) else None
-
-    def answer(self, text: str, history: Sequence[Message], names: Names = NOBODY) -> Sequence[Command] | str:
-        """Return what `text` answers when the last thing said was a question about half a command; `()` for nothing."""
-        if several := self._several_answers(text, history, names):
+    def answer(self, text: str, half: Half) -> Sequence[Command] | str:
+        """Return what `text` answers to the question about half a command; `()` for nothing."""
+        if several := self._several_answers(text, half):
             return several
-        answer = self._one_answer(text, history, names)
+        answer = self._one_answer(text, half)
         return (answer,) if isinstance(answer, Command) else answer or ()
 
-    def _several_answers(self, text: str, history: Sequence[Message], names: Names) -> Sequence[Command]:
+    def _several_answers(self, text: str, half: Half) -> Sequence[Command]:
         """Return the command for each of several moments that answer when: "at eight and at nine"."""
-        half = self._asked_about(history, names)
-        several = self._several_moments.alone(text) if half and half.asks.get("open") == "when" else None
-        if not (half and several):
+        several = self._several_moments.alone(text) if half.asks.get("open") == "when" else None
+        if not several:
             return ()
         first = self._done(half, half.asks["tool"], half.asks["says"], several.whens[0])
         return [Command(first.tool, {**first.arguments, "when": when}) for when in several.wished] if first else ()
@@ -324,11 +315,8 @@ class FollowUps:
         new = several.wished if several else once
         return [Command(call.name, {**call.arguments, row.when: when}) for when in new]
 
-    def _one_answer(self, text: str, history: Sequence[Message], names: Names) -> Command | str | None:
+    def _one_answer(self, text: str, half: Half) -> Command | str | None:
         """Return the one command that `text` answers, or what is said to it."""
-        half = self._asked_about(history, names)
-        if half is None:
-            return None
         words = self._grammar.unmarked(text)
         if re.fullmatch(self._left["answers"], words, re.IGNORECASE):
             return self._left["says"]
@@ -355,8 +343,10 @@ class FollowUps:
         """Return what an open question was answered with, as it belongs into the command; "" when it was not."""
         number = self._number_in(text)
         match request:
-            case "when" if moment := moments.whole(text) or moments.whole(words):  # "um acht" is more than "acht"
-                return moment.text
+            case "when" if moment := next(
+                filter(None, map(moments.whole, (text, words, f"{self._at_hour} {text}"))), None
+            ):
+                return moment.text  # "um acht" is more than "acht", and "half six tomorrow" no moment without "at"
             case "length" if number and not number["unit"]:
                 return self._in_minutes.format(text)
             case "length" if self._seconds(text):

@@ -13,6 +13,7 @@ from atlas.understanding.names import NamedDevice, NamedPlace, Names
 LONGEST_PHRASE_WORDS = 5
 LEAST_LETTERS = 4  # of a part of a name that stands for the whole
 LEAST_LETTERS_OF_AN_END = 6  # of a compound: "Trockner", but no "Decke"
+_PLACES = ("room", "floor")
 _LINKS = ("", "n", "s", "en")  # between the parts of a compound: "Küchenlampe"
 CLAUSES = 256  # in memory: a turn asks for the same words again and again
 HOUSES = 4  # whose words are remembered: two for each house, of commands and of questions
@@ -142,7 +143,8 @@ class Lexicon:
                 category = "person" if device.kind == "person" else "device"
                 self._add(known, name, Token(category, device, name))
         for word, devices in self._other_words(names).items():
-            if len(devices) == 1:
+            token = known.get(tuple(spelled(word)))
+            if len(devices) == 1 and (token is None or token.category not in _PLACES):  # a room called Laundry
                 known[tuple(spelled(word))] = Token("device", devices[0], word)
         for person in names.people:
             self._add(known, person, Token("person", person, person))

@@ -432,6 +432,17 @@ class Frames:
                 wanted.append(piece)
         return ", ".join(wanted) if 0 < len(wanted) < len(pieces) else ""
 
+    def without_reason(self, text: str) -> str:
+        """Return a text without its last clause, where that wants nothing done: "a bit more, Mia's asleep"; else ""."""
+        joint = next(reversed([*self._reason.finditer(text.rstrip(" .!"))]), None)
+        clause = text[joint.end() :] if joint else ""
+        plain = self._plain(clause.strip())
+        if joint is None or " " not in plain or self.wants_a_deed(plain) or self._question.match(plain):
+            return ""
+        tokens = self.lexicon.known_tokens(plain, NOBODY)
+        values = any(one.category in ("number", "fraction", "unit", "colour", "kelvin", "wants") for one in tokens)
+        return "" if values else text[: joint.start()].strip()
+
     def is_deed(self, text: str, names: Names) -> bool:
         """Tell whether every word of a text is known, and something is to be done with something: "blinds up"."""
         plain = self._plain(text)

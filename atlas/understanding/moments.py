@@ -86,7 +86,7 @@ BARE_HOUR = (
     rf"|{german_moments.HOURS}(?: uhr)?(?![\w'-])"
 )
 _BARE = re.compile(rf"{_N}(?: (?:oh )?{_N})?(?: o'?clock)?{_HALF}?(?![\w'-])", re.IGNORECASE)
-_BARE_AFTER_DAY = re.compile(rf" {_N}(?: {_N})?(?![\w'-]| (?:percent|degrees|{UNIT_WORDS}))", re.IGNORECASE)
+_BARE_AFTER_DAY = re.compile(rf" (?:half )?{_N}(?: {_N})?(?![\w'-]| (?:percent|degrees|{UNIT_WORDS}))", re.IGNORECASE)
 
 
 @dataclass(frozen=True, slots=True)

@@ -128,6 +128,7 @@ class Before:
     act: str = ""
     arguments: Mapping[str, Any] = field(default_factory=dict)
     devices: tuple[str, ...] = ()
+    person: str = ""  # who was last spoken of
 
 
 NOTHING = Before()
@@ -154,7 +155,11 @@ class Parser:
         self._there = pattern(words, "there")
         self._arrives = pattern(words, "arrives")
         self._half_verb, self._moves = pattern(words, "half_verb"), pattern(words, "moves")
-        self._verb = pattern(words, "verb")
+        self._whereabouts = pattern(words, "whereabouts")
+        self._verb, self._directed = pattern(words, "verb"), pattern(words, "directed")
+        self._complaints = [
+            (act, re.compile(complaint, re.IGNORECASE), meant) for act, complaint, meant in words.get("complaints", ())
+        ]
         self._praised = pattern(words, "praised")
         self._several_timers = SeveralTimers(grammar.tables.get("several_timers", {}), grammar.digits)
         self._lacks: Mapping[str, tuple[str, Sequence[str]]] = words.get("lacks", {})
@@ -176,6 +181,7 @@ class Parser:
         read = self._learned.read([*(piece.mask for piece in pieces), *mark], before.act)
         if read is None:
             return Parse("nothing", 1.0)
+        read = self._as_complained(read, text)
         best, second = read.likely[:2]
         timers = best.act not in SILENT and any(one.act == "timers.start" for one in read.likely)
         if timers and len(self._several_timers.read(text)) > 1:
@@ -222,6 +228,18 @@ class Parser:
         return replace(
             parse, choices=choices, unclear=unclear, half=None if commands else self._half(best.act, reading)
         )
+
+    def _as_complained(self, read: ActReading, text: str) -> ActReading:
+        """Return what words surely ask for where the encoder took its opposite: "too quiet" is to be louder."""
+        if self._directed.search(text):
+            return read
+        other = {act: meant for act, complaint, meant in self._complaints if complaint.search(text)}
+        chances: dict[str, float] = {}
+        for one in read.likely if other else ():
+            act = other.get(one.act, one.act)
+            chances[act] = chances.get(act, 0.0) + one.chance
+        likely = [LikelyAct(act, chance) for act, chance in sorted(chances.items(), key=lambda one: -one[1])]
+        return replace(read, likely=[*likely, *read.likely[-1:]][: len(read.likely)]) if likely else read
 
     def _half(self, act: str, reading: _Reading) -> Half | None:
         """Return an act without what it cannot be done without, as it is asked for."""
@@ -303,6 +321,8 @@ class Parser:
                 wanted = not self._forbids_message(likely, reading, names)
             else:
                 wanted = _looks(act) or not self._is_unwanted(likely, reading.text)
+            if act == "presence.where" and self.frames.calls_somebody(reading.text, names):
+                wanted = bool(self._whereabouts.search(reading.text))  # "tell me, Anna, who left the shoes there?"
             return (command,) if command and wanted else ()
         if self._forbids(likely, reading.text, names):
             return ()
@@ -397,8 +417,8 @@ class Parser:
         row = dict(self._slots[act])
         tool, arguments = row.pop("tool", act), dict[str, Any]()
         goes_on = before.act.partition(".")[0] == act.partition(".")[0] and act not in _NEW
-        if act == LEAVE and isinstance(person := before.arguments.get("person"), str):
-            arguments["person"] = person  # "is Ben in?", "leave him a message"
+        if act == LEAVE and before.person:
+            arguments["person"] = before.person  # "is Ben in?", "leave him a message"
         for argument, slot in row.items():
             value = reading.slot(slot.rstrip("!"), self._grammar)
             if slot == "person!" and arguments.get(argument) and value in reading.phrase("T"):

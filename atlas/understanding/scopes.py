@@ -128,6 +128,7 @@ class Scopes:
         What is written down is never taken away but for something: only devices are left alone by their names.
         """
         takes_away = any(one.tool.rpartition(".")[2] in TAKING_AWAY for one in (*meant.commands, *meant.in_question))
+        takes_away = takes_away and not self._takes_away_one(heard, meant)
         if takes_away and any(map(self._exemptions.says_but, heard.readings)):
             return NO_DEED
         if not any(one.tool.startswith("home.") for one in meant.commands) or only_look(meant.commands):
@@ -137,6 +138,14 @@ class Scopes:
         exempting = filter(self._exemptions.is_sure_to_exempt, heard.readings)
         unread = any(self._exemptions.read(text, heard.names) is None for text in exempting)
         return self._questions.which_device if unread else meant
+
+    def _takes_away_one(self, heard: SpokenTurn, meant: TurnMeaning) -> bool:
+        """Whether only the one thing is taken away that was just spoken of: "no, leave it, James can do that"."""
+        if meant.leans and [one.tool for one in meant.commands] == ["lists.remove"]:
+            return True  # "not the milk, there's plenty"
+        things = self._turns.beside_history(heard).last.things
+        named = [value for one in (*meant.commands, *meant.in_question) for value in one.arguments.values()]
+        return len(things) == 1 and named == [things[0].id]
 
     def _in_places(self, heard: SpokenTurn, meant: TurnMeaning) -> TurnMeaning:
         """Return what is meant, where a turn names a place, there and nowhere else."""

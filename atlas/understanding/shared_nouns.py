@@ -18,12 +18,15 @@ from atlas.understanding.names import Names
 class SharedNouns:
     """Writes them out in one language.
 
-    `joint` is the pattern of words between two names, `places` of those between a thing and what tells it apart.
+    `joint` is the pattern of words between two names, `places` of those between a thing and what tells it apart;
+    `apposed` is the pattern of a thing and, behind it, the room that tells which one is meant, and what it means.
     """
 
-    def __init__(self, joint: str, places: str = "") -> None:
+    def __init__(self, joint: str, places: str = "", apposed: tuple[str, str] = ("", "")) -> None:
         self._joint = joint
         self._places = places
+        self._apposed, self._as_placed = apposed
+        self._rooms = lru_cache(HOUSES)(self._rooms_of)
         self._turned = lru_cache(HOUSES)(self._turned_around)
         self._ways = lru_cache(HOUSES)(self._ways_of)
 
@@ -33,7 +36,13 @@ class SharedNouns:
             text = way.sub(rf"\g<one> {noun}\g<joint>\g<other> {noun}", text)
         for name, way in self._turned(names).items() if self._places else ():
             text = way.sub(name.casefold(), text)
+        if self._apposed and names.rooms and (apposed := self._rooms(names).match(text)):
+            text = apposed.expand(self._as_placed) + text[apposed.end() :]  # "the lamp, the one in the hall": one lamp
         return text
+
+    def _rooms_of(self, names: Names) -> re.Pattern[str]:
+        rooms = "|".join(re.escape(name) for room in names.rooms for name in room.all_names)
+        return re.compile(self._apposed.replace("{room}", f"(?:{rooms})"), re.IGNORECASE)
 
     def _turned_around(self, names: Names) -> Mapping[str, re.Pattern[str]]:
         """Return names as they are described: "the fan on the ceiling"."""

@@ -100,7 +100,9 @@ class Reader:
         self._endings = Endings(tables)
         self._hesitations = Hesitations(tables)
         self._says_left: str = tables["left"]["says"]
-        self._shared_nouns = SharedNouns(frame_words.get("shares", ""), frame_words.get("described", ""))
+        self._shared_nouns = SharedNouns(
+            frame_words.get("shares", ""), frame_words.get("described", ""), frame_words.get("apposed", ("", ""))
+        )
         self._excepted_days = ExceptedDays(tables.get("excepted_days", {}))
         self._rejected_values = RejectedValues(tables.get("rejects", {}), grammar.digits, tables["slips"])
         self._talk_requests = TalkRequests(grammar)
@@ -123,7 +125,13 @@ class Reader:
         self._is_yes = requests.is_yes
         self._chances, self._verification = chances, Verification(sentences, coverage, chances, questions, with_chances)
         self._steps_as_spoken = (
-            *(goes_on.dictation, corrections.half_hour, corrections.as_it_was, corrections.of_several),
+            *(
+                goes_on.dictation,
+                goes_on.called_off,
+                corrections.half_hour,
+                corrections.as_it_was,
+                corrections.of_several,
+            ),
             *(declined.prohibition, scopes.restoration, scopes.all_but, scopes.but_otherwise, scopes.all_off),
             *(declined.to_nobody, goes_on.not_after_all, declined.retraction),
             *(goes_on.answer, goes_on.which_device, goes_on.elsewhere),

@@ -274,6 +274,18 @@ async def test_a_lamp_whose_white_nobody_told_gets_warmer_from_the_middle_of_wha
         assert await small.said("home.adjust", what="warmth", by=25) == "The Bedside lamp is now at 3125 kelvin."
 
 
+async def test_a_lamp_that_was_dark_burns_whole_once_it_is_on_and_can_be_dimmed(data: Path) -> None:
+    lamp = {
+        "name": "Bedside lamp",
+        "kind": "light",
+        "can": ["on", "brightness"],
+        "state": {"on": False, "brightness": 0},
+    }
+    async with house_of(data, [lamp]) as small:
+        await small.said("home.turn", on=True, device="bedside lamp")
+        assert await small.said("home.adjust", what="brightness", by=-20) == "The Bedside lamp is now at 80 percent."
+
+
 async def test_at_its_end_a_step_is_refused_in_words(small: Small) -> None:
     await small.said("home.set", device="worktop", brightness=100)
     assert await small.refused("home.adjust", what="brightness", by=10, device="worktop") == (

@@ -314,7 +314,7 @@ def test_where_a_machine_is_that_was_just_spoken_of_is_a_look_at_it() -> None:
 
 
 def test_who_a_message_is_for_is_whom_it_was_about_and_not_who_is_named_in_it() -> None:
-    before = Before("presence.where", {"person": "Tom"})
+    before = Before("presence.where", {"person": "Tom"}, person="Tom")
     text = "Then leave him a message that Anna's prescription wants collecting"
     [command] = english().parse(text, VACUUM_NAMES, before=before).commands
     assert command.arguments["person"] == "Tom"
@@ -663,3 +663,47 @@ def test_a_condition_before_what_it_is_good_for_stays_one(text: str) -> None:
 
 def test_the_alarm_of_a_car_is_no_alarm_that_is_moved() -> None:
     assert tools_of(english_reader(), "move the car alarm, wake me at five", ENGLISH_NAMES) == ["alarms.set"]
+
+
+@pytest.mark.parametrize(
+    ("text", "what", "by"),
+    [
+        ("the radio is too quiet", "volume", 10),
+        ("the radio isn't loud enough for grandma", "volume", 10),
+        ("the radio is too loud", "volume", -10),
+        ("the hall light is too dim", "brightness", 20),
+        ("the hall light is too bright", "brightness", -20),
+    ],
+)
+def test_of_what_is_too_little_more_is_wanted_and_of_too_much_less(text: str, what: str, by: int) -> None:
+    [command] = english().parse(text, ENGLISH_NAMES).commands
+    assert (command.tool, command.arguments["what"], command.arguments["by"]) == ("home.adjust", what, by)
+
+
+def test_a_complaint_about_before_turns_nothing_round() -> None:
+    [command] = english().parse("it was too loud before, turn the radio up", ENGLISH_NAMES).commands
+    assert command.arguments["by"] > 0
+
+
+def test_a_message_is_for_whom_was_spoken_of_also_when_a_lamp_was_turned_on_since() -> None:
+    before = Before("on", {"on": True, "device": "Hall Light"}, ("Hall Light",), "Ben")
+    [command] = (
+        english().parse("and leave him a message that supper is in the oven", ENGLISH_NAMES, "", before).commands
+    )
+    assert command == Command("messages.leave", {"person": "Ben", "text": "supper is in the oven"})
+
+
+def test_who_is_spoken_to_is_not_looked_for() -> None:
+    for text in ("Tell me, Anna, who left the shoes there?", "Anna, love, did you put the dentist in the calendar?"):
+        assert not english().parse(text, ENGLISH_NAMES).commands, text
+    assert english().parse("Anna, where is he?", ENGLISH_NAMES).act == "presence.where"
+
+
+def test_a_room_goes_before_another_word_for_a_thing_in_it() -> None:
+    machine, light = (
+        NamedDevice("Washing Machine", "switch", "Laundry"),
+        NamedDevice("Laundry Light", "light", "Laundry"),
+    )
+    names = Names(devices=(machine, light), rooms=(NamedPlace("Laundry"),))
+    [command] = english().parse("turn on the light in the laundry", names).commands
+    assert command.arguments == {"on": True, "device": "Laundry Light"}

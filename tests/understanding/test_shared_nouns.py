@@ -43,6 +43,25 @@ def test_words_that_are_no_two_such_names_stay_as_they_are(text: str) -> None:
     assert written_out(text) == text
 
 
+@pytest.mark.parametrize(
+    ("text", "written"),
+    [
+        (
+            "Turn the big light on, the kitchen one, I've lost a tooth",
+            "Turn the big light on in the kitchen, I've lost a tooth",
+        ),
+        ("put the lamp on, the one in the study", "put the lamp on in the study"),
+        ("the light off, not the kitchen one", None),
+        ("the kitchen light off, the hall one", None),
+        ("the lamp, no, the study one", None),
+        ("the light off, the hall one and the kitchen one", None),
+        ("well then, the kitchen one", None),
+    ],
+)
+def test_a_room_behind_a_thing_tells_which_one_is_meant_and_is_no_other(text: str, written: str | None) -> None:
+    assert written_out(text) == (written or text)
+
+
 def written_out(text: str) -> str:
     words = open_grammar("en").tables["frames"]
-    return SharedNouns(words["shares"], words["described"]).written_out(text, NAMES)
+    return SharedNouns(words["shares"], words["described"], words["apposed"]).written_out(text, NAMES)

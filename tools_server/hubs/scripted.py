@@ -149,6 +149,8 @@ class Scripted:
             state["position"] = 100 if wanted["open"] else 0
         elif device.kind in ("cover", "valve") and "position" in wanted:
             state["open"] = wanted["position"] > 0
+        if device.kind == "light" and wanted.get("on") and state.get("brightness") == 0:
+            state["brightness"] = 100  # a lamp that burns is not dark
         if device.kind == "media" and wanted.get("on") is False:
             state["playing"] = False
         self._devices[id] = replace(device, state=state)
