@@ -42,6 +42,8 @@ ATOMS: Mapping[str, Sequence[str]] = {
     ),
     "length": (rf"in {_LENGTH}",),
     "day": (
+        rf"(?:am )?{_WEEKDAY},? (?:(?:(?:den|dem) )?\d{{1,2}}\.(?! ?(?:\d|{_MONTH}))"
+        r"|(?:den|dem) \d{1,2}(?= (?:an|um|zu|ab|gegen|dass|daran)\b|[,:]|$))",
         rf"(?:(?:am|den) )?{_NTH} {_MONTH}(?: 20\d\d)?",
         rf"(?:(?:ü|ue)bermorgen|heute|morgen)(?: {_PART})?",
         rf"(?:am |{_NEXT} |am {_NEXT} )?{_WEEKDAY}{_PART}",

@@ -59,6 +59,8 @@ _ATOMS: dict[Kind, Sequence[str]] = {
     ),
     "length": (rf"in {_LENGTH}(?:'?s'? time)?", rf"{_LENGTH} (?:from now|later|earlier|sooner)\b"),
     "day": (
+        rf"(?:on )?{_WEEKDAY},? (?:on )?the (?:\d{{1,2}}(?:st|nd|rd|th)"
+        rf"|{_NTH}(?= (?:at|to|from|in|around|by|that)\b|[,.?!]|$))(?! of\b)",
         rf"(?:on )?(?:the )?{_NTH} of {_MONTH}(?: 20\d\d)?|(?:on )?{_MONTH} (?:the )?(?:{_NTH}|\d{{1,2}})(?: 20\d\d)?",
         rf"(?:on )?\d{{1,2}} {_MONTH}(?: 20\d\d)?|\d{{4}}-\d\d-\d\d",
         rf"(?:an?|{_N}) (?:weeks?|fortnights?) (?:(?:on|from|after) )?(?:next )?(?:{_WEEKDAY}|today|tomorrow)",

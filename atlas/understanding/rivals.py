@@ -21,10 +21,20 @@ from atlas.understanding.slots import LATER
 
 LOOK_TOPICS = {"look", "timers.left", "calendar.find", "calendar.list", "email.search", "email.list"}
 
-CHANGES = ("alarms.change", "reminders.change", "tasks.change", "tasks.move")  # which the parser was never taught
+# Which the parser was never taught.
+CHANGES = ("alarms.change", "alarms.skip", "reminders.change", "tasks.change", "tasks.move")
 # What it may take a change for.
 WRITTEN = (
-    *("alarms.cancel", "alarms.set", "calendar.add", "calendar.change", "lists.add"),
+    *(
+        "alarms.cancel",
+        "alarms.list",
+        "alarms.set",
+        "alarms.snooze",
+        "alarms.stop",
+        "calendar.add",
+        "calendar.change",
+        "lists.add",
+    ),
     *("reminders.add", "reminders.remove", "tasks.add", "tasks.done"),
 )
 

@@ -51,6 +51,8 @@ ONCE = {
     "ten to midnight": "11-24 23:50",
     "ten past noon": "11-25 12:10",
     "at noon": "11-25 12:00",
+    "on Saturday the 5th at noon": "12-05 12:00",
+    "on Tuesday the first at six am": "12-01 06:00",
     "at midnight": "11-25 00:00",
     "tonight at midnight": "11-25 00:00",
     "at twelve": "11-25 12:00",

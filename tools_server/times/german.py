@@ -234,6 +234,7 @@ _STEPS = _steps()
 def english(text: str) -> str:
     """Return German words for a time in English; words that are none of them stay."""
     words = _folded(text)
+    words = re.sub(r"(?<=tag)(,? de[mn] \d{1,2})(?= (?:um|ab|gegen|zu)\b|$)", r"\1.", words)  # "Montag, den 30"
     words = re.sub(r"\b(\d{1,2})\.(?!\d)", lambda match: nth(int(match[1])), words)
     words = _ORDINAL_WORD.sub(lambda match: nth(_ORDINALS[match[1]]), words)
     words = _NUMBER_WORD.sub(lambda match: str(NUMBERS[match[1]]), words)

@@ -7,7 +7,7 @@ from datetime import date
 from typing import Literal
 
 from tools_server.sdk.toolkit import ToolFailed
-from tools_server.times.days import Day, MonthDay, On, Weekday
+from tools_server.times.days import Day, MonthDay, OfMonth, On, Weekday
 from tools_server.times.recurrence import Frequency
 from tools_server.times.when_words import Length
 from tools_server.values.language import text as _
@@ -75,7 +75,7 @@ class TimeReader:
         had = self.into.day
         if isinstance(day, Weekday) and had is not None and not isinstance(had, Weekday):
             self.into.weekday = day.day
-        elif isinstance(had, Weekday) and isinstance(day, MonthDay | On):
+        elif isinstance(had, Weekday) and isinstance(day, MonthDay | OfMonth | On):
             self.into.day, self.into.weekday = day, had.day
         elif had is None:
             self.into.day = day
