@@ -13,7 +13,7 @@ from atlas.understanding.dialogue import UNDO
 from atlas.understanding.dialogue_turn import DialogueTurn, DialogueTurns
 from atlas.understanding.meaning import NO_DEED, TurnMeaning, leaning
 from atlas.understanding.parser import AMEND
-from atlas.understanding.patterns import act_pattern
+from atlas.understanding.patterns import act_pattern, pattern
 from atlas.understanding.self_corrections import SelfCorrections
 from atlas.understanding.sentence_reader import SentenceReader
 from atlas.understanding.slots import Command
@@ -32,6 +32,9 @@ class Corrections:
         self._slips = slips
         self._questions = questions
         tables = sentences.grammar.tables
+        amended: Mapping[str, str] = tables.get("acts", {}).get("amended", {})
+        self._changes_to, self._of_moments = amended.get("label", ""), pattern(amended, "bare")
+        self._surely_amends, self._beside_values = pattern(amended, "says"), pattern(amended, "beside")
         self._corrects, self._corrects_one = act_pattern(tables, "corrects"), act_pattern(tables, "corrects_one")
         self._all_the_way = act_pattern(tables, "all_the_way")
         self._instead = act_pattern(tables, "instead")
@@ -124,18 +127,35 @@ class Corrections:
         return leaning(corrected) if corrected else None
 
     def as_parsed(self, turn: DialogueTurn) -> TurnMeaning | None:
-        """Return the last deed with what the parser reads as put right: "I've to pack first, so better half past"."""
+        """Return the last deed with what the parser reads as put right: "I've to pack first, so better half past".
+
+        Where the new value stands in a sentence of its own ("the match is at eight"), it is asked whether it is meant.
+        """
         last = turn.last.last
         if last is None or not turn.last.changed[-1]:
             return None
         parse = self._sentences.parse(turn.heard.text, turn.names, turn.room, turn.before)
         if parse.act != AMEND or parse.chance < SURE_TO_GO_ON:
             return None
-        call = last
+        call, values = last, list[str]()
         for words in parse.new_values():
-            made = self._follow_ups.amended(call, words, turn.exchanges, turn.names, turn.room)
-            call = ToolCall(call.id, made.tool, made.arguments) if made else call
-        return None if call == last else leaning((Command(UNDO, {}), Command(call.name, call.arguments)))
+            if made := self._follow_ups.amended(call, words, turn.exchanges, turn.names, turn.room):
+                call = ToolCall(call.id, made.tool, made.arguments)
+                values.append(words)
+        if call == last:
+            return None
+        corrected = (Command(UNDO, {}), Command(call.name, call.arguments))
+        if not self._changes_to or not any(self._is_told(turn.heard.text, value) for value in values):
+            return leaning(corrected)
+        label = self._changes_to.format(" ".join(self._of_moments.sub("", value) for value in values))
+        return self._questions.among([MeaningChoice(label, corrected)])
+
+    def _is_told(self, text: str, value: str) -> bool:
+        """Whether a value stands in a clause that says something else as well: "she only gets home at nine"."""
+        if self._surely_amends.search(text):
+            return False
+        clause = next((one for one in self._sentences.frames.pieces(text) if value in one), "")
+        return len(self._beside_values.sub(" ", clause.replace(value, " ")).split()) > 1
 
     def _first_clauses(self, text: str) -> str:
         """Return a correction without its last clause, which may say why: "no, sorry, quarter past, read it wrong"."""

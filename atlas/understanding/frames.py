@@ -417,7 +417,7 @@ class Frames:
 
         What is said first and names something is no aside: it says what is meant by "it".
         """
-        pieces = [piece for one in self._reason.split(text) if (piece := one.strip())]
+        pieces = self.pieces(text)
         if not 1 < len(pieces) <= MOST_CLAUSES or any(map(self._rejected.search, pieces)):
             return ""
         if "?" in text or self._question.match(pieces[-1]):
@@ -442,6 +442,10 @@ class Frames:
         tokens = self.lexicon.known_tokens(plain, NOBODY)
         values = any(one.category in ("number", "fraction", "unit", "colour", "kelvin", "wants") for one in tokens)
         return "" if values else text[: joint.start()].strip()
+
+    def pieces(self, text: str) -> list[str]:
+        """Return the clauses of a text between its marks, and before and behind "because"."""
+        return [piece for one in self._reason.split(text) if (piece := one.strip())]
 
     def is_deed(self, text: str, names: Names) -> bool:
         """Tell whether every word of a text is known, and something is to be done with something: "blinds up"."""

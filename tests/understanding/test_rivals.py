@@ -19,3 +19,11 @@ def test_a_tool_of_later_days_is_no_talk_although_nothing_was_learnt_of_it(befor
     frames = Frames(english().tables.get("frames", {}), english().digits)
     rivals = Rivals(call, Parse("talk", 0.99), before, "tell us a joke", NOBODY, "", frames, lambda: None, TurnMeaning)
     assert meant(rivals) == TurnMeaning(commands=call)
+
+
+def test_one_ring_is_skipped_and_not_the_series_cancelled_that_was_just_set() -> None:
+    skips, cancels = Command("alarms.skip", {"day": "tomorrow"}), Command("alarms.cancel", {"time": "every day at six"})
+    frames, before = Frames(english().tables.get("frames", {}), english().digits), Before(act="alarms.set")
+    parse = Parse("alarms.cancel", 0.99, (cancels,), follows=True)
+    rivals = Rivals((skips,), parse, before, "skip tomorrow's alarm", NOBODY, "", frames, lambda: None, TurnMeaning)
+    assert meant(rivals) == TurnMeaning(commands=(skips,))
