@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import json
+import pkgutil
 from collections.abc import Iterator, Sequence
 from functools import cache
 from html import escape
+from importlib import import_module
 from typing import Any
 
 import anyio
@@ -21,45 +23,8 @@ from starlette.routing import BaseRoute
 
 from atlas import __version__
 from atlas.errors import AtlasError
+from atlas.gateway import api as resources
 from atlas.gateway import failures
-from atlas.gateway.api import (
-    agents,
-    alarms,
-    announcements,
-    asks,
-    calendar,
-    conversations,
-    devices,
-    egress,
-    events,
-    health,
-    history,
-    home,
-    lists,
-    load,
-    log,
-    me,
-    models,
-    notes,
-    pairing,
-    people,
-    push,
-    record,
-    reminders,
-    rooms,
-    rules,
-    sentences,
-    setting_forms,
-    settings,
-    tasks,
-    timers,
-    turns,
-    upstream,
-    usage,
-    voice_messages,
-    voiceprints,
-    wake,
-)
 from atlas.gateway.api.caller import Admission, NeedsYes, ask_values
 from atlas.gateway.api.shapes import ErrorReply
 from atlas.gateway.conversations import Pace
@@ -69,35 +34,16 @@ from atlas.gateway.https import SecureListener
 from atlas.gateway.invitations import Pairings
 from atlas.house import House
 
-RESOURCES = (
-    *(me, timers, alarms, reminders, home, lists, tasks, notes, calendar, asks, events, history, conversations),
-    *(
-        agents,
-        people,
-        devices,
-        pairing,
-        push,
-        rooms,
-        turns,
-        usage,
-        health,
-        load,
-        log,
-        egress,
-        models,
-        record,
-        rules,
-        announcements,
-        voice_messages,
-        voiceprints,
-        settings,
-        setting_forms,
-        sentences,
-        upstream,
-        wake,
-    ),
-)
-ROUTERS: Sequence[APIRouter] = tuple(one.router for one in RESOURCES)
+
+def _routers() -> Iterator[APIRouter]:
+    """Yield the router of every file beside this one that has one, by their names: each is a resource."""
+    for name in sorted(file.name for file in pkgutil.iter_modules(resources.__path__)):
+        router = getattr(import_module(f"{resources.__name__}.{name}"), "router", None)
+        if isinstance(router, APIRouter):
+            yield router
+
+
+ROUTERS: Sequence[APIRouter] = tuple(_routers())
 DESCRIPTION = (
     "The house's own data. Every route reads and writes through the gate of the tool server and the wall between"
     " people's memories. What a person must say yes to is answered with 202 and a question."
