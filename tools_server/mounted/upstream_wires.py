@@ -5,19 +5,20 @@ from __future__ import annotations
 import json
 import os
 import signal
+import socket
 import subprocess
 import threading
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager, suppress
 from pathlib import Path
-from typing import IO, Any
+from typing import Any
 
 import anyio
 import anyio.to_thread
 import httpcore2
 import httpx2
 import mcp.types as types
-from anyio.abc import ByteReceiveStream, ByteSendStream
+from anyio.abc import SocketStream
 from anyio.streams.buffered import BufferedByteReceiveStream
 from mcp.client.stdio import get_default_environment
 from mcp.client.streamable_http import streamable_http_client
@@ -65,13 +66,19 @@ async def by_stdio(settings: UpstreamServer, ended: anyio.Event) -> AsyncIterato
     It inherits our walls, and of our environment only what every program needs. Of our files it sees nothing but
     itself, what its command names, and its own folder (`keep_to`): else it could approve itself in our database.
     """
-    process = await anyio.to_thread.run_sync(started, settings)
-    stdout, stdin = Pipe(process.stdout), Pipe(process.stdin)
+    ours, theirs = socket.socketpair()  # what a program of Node's gives to those that it starts, too
+    stream = await SocketStream.from_socket(ours)
+    try:
+        with theirs:
+            process = await anyio.to_thread.run_sync(started, settings, theirs.fileno())
+    except BaseException:
+        await anyio.aclose_forcefully(stream)
+        raise
     to_us, incoming = anyio.create_memory_object_stream[SessionMessage | Exception](16)
     outgoing, from_us = anyio.create_memory_object_stream[SessionMessage](16)
 
     async def read() -> None:
-        lines = BufferedByteReceiveStream(stdout)
+        lines = BufferedByteReceiveStream(stream)
         with suppress(anyio.EndOfStream, anyio.IncompleteRead, anyio.DelimiterNotFound, OSError, *_GONE):
             while True:
                 line = await lines.receive_until(b"\n", LINE_BYTES)
@@ -83,9 +90,9 @@ async def by_stdio(settings: UpstreamServer, ended: anyio.Event) -> AsyncIterato
         with suppress(OSError, *_GONE):
             async for message in from_us:
                 text = message.message.model_dump_json(by_alias=True, exclude_unset=True)
-                await stdin.send(text.encode() + b"\n")
+                await stream.send(text.encode() + b"\n")
 
-    async with stdout, stdin, anyio.create_task_group() as tasks, to_us, incoming, outgoing, from_us:
+    async with stream, anyio.create_task_group() as tasks, to_us, incoming, outgoing, from_us:
         tasks.start_soon(read)
         tasks.start_soon(write)
         try:
@@ -96,8 +103,8 @@ async def by_stdio(settings: UpstreamServer, ended: anyio.Event) -> AsyncIterato
                 await _killed(process)
 
 
-def started(settings: UpstreamServer) -> subprocess.Popen[bytes]:
-    """Start the program of a server, kept to its own files. Blocking. Raises OSError."""
+def started(settings: UpstreamServer, lines: int) -> subprocess.Popen[bytes]:
+    """Start the program of a server, kept to its own files, to speak by a descriptor. Blocking. Raises OSError."""
     paths = [settings.work_folder] if settings.work_folder else []
     plan = WallPlan(
         reads=tuple(map(Path, SYSTEM)),
@@ -112,13 +119,12 @@ def started(settings: UpstreamServer) -> subprocess.Popen[bytes]:
             made.append(
                 subprocess.Popen(  # noqa: S603  # a person wrote the command into the settings
                     settings.command,
-                    stdin=subprocess.PIPE,
-                    stdout=subprocess.PIPE,
+                    stdin=lines,
+                    stdout=lines,
                     stderr=subprocess.DEVNULL,
                     env=get_default_environment(),
                     cwd=settings.work_folder,
                     start_new_session=True,
-                    bufsize=0,
                 )
             )
         except OSError as wrong:
@@ -131,34 +137,6 @@ def started(settings: UpstreamServer) -> subprocess.Popen[bytes]:
     if isinstance(made[0], OSError):
         raise made[0]
     return made[0]
-
-
-class Pipe(ByteReceiveStream, ByteSendStream):
-    """One end of a pipe, without blocking. Cancelling is safe; what was being sent may then be half there."""
-
-    def __init__(self, file: IO[bytes] | None) -> None:
-        assert file
-        self._file = file
-        os.set_blocking(file.fileno(), False)
-
-    async def receive(self, max_bytes: int = 65_536) -> bytes:
-        """Return what has come. Raises `anyio.EndOfStream`."""
-        await anyio.wait_readable(self._file.fileno())
-        if piece := os.read(self._file.fileno(), max_bytes):
-            return piece
-        raise anyio.EndOfStream
-
-    async def send(self, item: bytes) -> None:
-        """Send all of it. Raises OSError when nobody reads any more."""
-        left = memoryview(item)
-        while left:
-            await anyio.wait_writable(self._file.fileno())
-            with suppress(BlockingIOError):  # less room than a write would take whole
-                left = left[os.write(self._file.fileno(), left) :]
-
-    async def aclose(self) -> None:
-        """Close it."""
-        self._file.close()
 
 
 def _message(line: bytes) -> SessionMessage | None:
