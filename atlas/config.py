@@ -227,12 +227,12 @@ class Config:
     egress: EgressConfig = EgressConfig()
     push: PushConfig = PushConfig()
     satellite: SatelliteConfig = SatelliteConfig()
-    voices: VoicesConfig = VoicesConfig()
-    backup: BackupConfig = BackupConfig()
     wyoming: WyomingConfig = WyomingConfig()
     wyoming_satellites: tuple[WyomingSatelliteConfig, ...] = ()  # [[wyoming.satellite]]
     esphome: EsphomeConfig = EsphomeConfig()
     esphome_devices: tuple[EsphomeDeviceConfig, ...] = ()  # [[esphome.device]]
+    voices: VoicesConfig = VoicesConfig()
+    backup: BackupConfig = BackupConfig()
     tool_settings: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)  # [tools.NAME]: the tool's own words
     llm: Mapping[str, LlmConfig] = field(default_factory=dict)
     agents: Mapping[str, AgentConfig] = field(default_factory=dict)
@@ -378,20 +378,7 @@ BOUNDS = {
     "retain": (1, 1_000),
 }  # of numbers, by their names
 NAMED_SECTIONS = {"llm": LlmConfig, "agents": AgentConfig, "mcp": McpConfig}
-SECTIONS = {
-    "house": HouseConfig,
-    "gateway": GatewayConfig,
-    "speech": SpeechConfig,
-    "models": ModelsConfig,
-    "tools": ToolsConfig,
-    "egress": EgressConfig,
-    "push": PushConfig,
-    "satellite": SatelliteConfig,
-    "wyoming": WyomingConfig,
-    "esphome": EsphomeConfig,
-    "voices": VoicesConfig,
-    "backup": BackupConfig,
-}
+SECTIONS = {name: kind for name, kind in typing.get_type_hints(Config).items() if dataclasses.is_dataclass(kind)}
 MOST_SATELLITES = 64
 MOST_LANGUAGES = 4  # of one house; each has its grammars in memory
 Machine = typing.TypeVar("Machine", WyomingSatelliteConfig, EsphomeDeviceConfig)
