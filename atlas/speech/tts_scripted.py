@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import AsyncGenerator
 
-import anyio
+from anyio.lowlevel import checkpoint
 
 from atlas.audio import AudioChunk
 from atlas.config import SpeechConfig
@@ -18,24 +18,16 @@ CHARACTER_SECONDS = 0.05
 
 async def open(settings: SpeechConfig) -> Tts:
     """Return the voice, called as the configured one."""
-    return ScriptedTts(name=settings.voice)
+    return ScriptedTts(settings.voice)
 
 
 class ScriptedTts:
-    """Hums 0.05 s for each character, a piece for each sentence; `texts` are what it was asked to say.
-
-    `seconds` is how long each piece takes to make. `trouble` is raised in place of the sound, once. `closed` counts
-    the replies that were left before their end.
-    """
+    """Hums 0.05 s for each character, a piece for each sentence."""
 
     rate = 16_000
 
-    def __init__(self, *, name: str = "scripted", seconds: float = 0.0, trouble: Exception | None = None) -> None:
+    def __init__(self, name: str) -> None:
         self.voice = name
-        self.trouble = trouble
-        self.texts: list[str] = []
-        self.closed = 0
-        self._seconds = seconds
         self._open = True
 
     async def speak(self, text: str, *, speed: float = 1.0) -> AsyncGenerator[AudioChunk, None]:
@@ -44,19 +36,10 @@ class ScriptedTts:
         assert 0.25 <= speed <= 4
         if not self._open:
             raise EngineError("the voice is closed")
-        self.texts.append(text)
-        whole = False
-        try:
-            for sentence in re.findall(r"[^.!?]+[.!?]*\s*", text):
-                if any(c.isalnum() for c in sentence):
-                    await anyio.sleep(self._seconds)
-                    if self.trouble is not None:
-                        trouble, self.trouble = self.trouble, None
-                        raise trouble
-                    yield voice(len(sentence) * CHARACTER_SECONDS / speed)
-            whole = True
-        finally:
-            self.closed += not whole
+        for sentence in re.findall(r"[^.!?]+[.!?]*\s*", text):
+            if any(c.isalnum() for c in sentence):
+                await checkpoint()
+                yield voice(len(sentence) * CHARACTER_SECONDS / speed)
 
     async def aclose(self) -> None:
         """Say nothing more."""

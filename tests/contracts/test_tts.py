@@ -40,7 +40,7 @@ def piper(config, opened):
 
 @pytest.fixture(params=NAMES)
 def tts(request):
-    return ScriptedTts(name="en_US-joe-medium") if request.param == "scripted" else request.getfixturevalue("piper")
+    return ScriptedTts("en_US-joe-medium") if request.param == "scripted" else request.getfixturevalue("piper")
 
 
 async def said(tts: Tts, text: str, speed: float = 1.0) -> list[AudioChunk]:
@@ -66,7 +66,7 @@ async def test_what_has_no_words_has_no_sound(tts, text):
 
 
 async def test_sentences_come_one_by_one():
-    tts = ScriptedTts(name="en_US-joe-medium")
+    tts = ScriptedTts("en_US-joe-medium")
     assert len(await said(tts, "This is the first sentence. This is the second. And a third!")) == 3
 
 
