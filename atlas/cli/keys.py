@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-import datetime
 import hashlib
 import json
-import math
 import os
 import secrets
 import tempfile
 from collections.abc import Mapping
 from contextlib import suppress
 from pathlib import Path
-from typing import Any
 
+import tomlkit
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat, PublicFormat
 
@@ -118,26 +116,8 @@ def introduce_agents(config: Config) -> Path:
 def write_tool_settings(config: Config) -> Path:
     """Hand [tools.NAME] of the settings on to the tool server, which knows what may stand there; return the file."""
     file = config.secrets / "tools.toml"
-    tables = [
-        f"[{json.dumps(name)}]\n" + "".join(f"{json.dumps(key)} = {_toml(value)}\n" for key, value in table.items())
-        for name, table in config.tool_settings.items()
-    ]
-    write_secret(file, "\n".join(tables))
+    write_secret(file, tomlkit.dumps(config.tool_settings))
     return file
-
-
-def _toml(value: Any) -> str:
-    """Write what came out of TOML as TOML again, on one line."""
-    if isinstance(value, dict):
-        return "{" + ", ".join(f"{json.dumps(key)} = {_toml(item)}" for key, item in value.items()) + "}"
-    if isinstance(value, list):
-        return "[" + ", ".join(map(_toml, value)) + "]"
-    if isinstance(value, (datetime.date, datetime.time)):
-        return value.isoformat()
-    if isinstance(value, float) and not math.isfinite(value):
-        return str(value)
-    # Half characters cannot come from TOML, and whole ones must not be written as halves, as JSON would.
-    return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")
 
 
 def point_at_rules(config: Config) -> None:
