@@ -14,7 +14,6 @@ from pathlib import Path
 
 import anyio
 
-from atlas.audio import AudioChunk
 from atlas.config import ENGLISH_EARS, SpeechConfig
 from atlas.errors import AtlasError, ConfigError
 from atlas.satellite.earcons import RATE
@@ -160,11 +159,8 @@ async def run(settings: SatelliteSettings) -> None:
         )
         link = Link(settings, room.take, room.connected)
 
-        async def hear(chunk: AudioChunk) -> None:
-            room.hear(chunk)
-
         tasks.start_soon(_signals, room, tasks.cancel_scope)
-        tasks.start_soon(partial(Microphone(settings.microphone, system).run, hear))
+        tasks.start_soon(partial(Microphone(settings.microphone, system).run, room.hear))
         tasks.start_soon(player.run)
         tasks.start_soon(link.run)
         log.info("listens for %s by %s, for %s", ", ".join(wake.phrases), system, settings.house)
