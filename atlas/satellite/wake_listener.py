@@ -22,7 +22,7 @@ MOST_SECONDS = 3.0  # between a phrase and its being noticed
 LEVEL_SECONDS = 0.8  # about as long as a wake word: how loud it was says how near its speaker is
 # A microphone that gates its noise gives zeros, and after seconds of them a model misses one word in ten.
 DITHER = np.random.default_rng(0).normal(0, 4, HEARING_RATE).astype(np.int16)
-KEPT_BYTES = round(MOST_SECONDS * HEARING_RATE) * SAMPLE_BYTES
+KEPT_BYTES = round((MOST_SECONDS + WAITING_SECONDS) * HEARING_RATE) * SAMPLE_BYTES
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,7 +77,8 @@ class WakeListener:
     def _heard(self, phrase: str, since: int) -> WakeHeard:
         """Return a call that was noticed some samples ago."""
         after = (round(self._stream.said_on_seconds * HEARING_RATE) + since) * SAMPLE_BYTES
-        word, pre_roll = self._last[: len(self._last) - after], self._last[len(self._last) - after :]
+        end = max(0, len(self._last) - after)
+        word, pre_roll = self._last[:end], self._last[end:]
         phrase_sound = AudioChunk(bytes(word[-round(LEVEL_SECONDS * HEARING_RATE) * SAMPLE_BYTES :]))
         return WakeHeard(phrase, phrase_sound.level_db, AudioChunk(bytes(pre_roll)))
 

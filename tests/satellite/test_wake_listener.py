@@ -103,3 +103,13 @@ def test_after_a_word_no_louder_than_its_room_all_that_was_said_on_is_there() ->
     end_of_its_chunk = (ends // CHUNK_SAMPLES + 1) * CHUNK_SAMPLES
     assert woken.pre_roll == said.cut(end_of_its_chunk, (at + 1) * CHUNK_SAMPLES)
     assert woken.pre_roll.seconds < 0.5
+
+
+def test_a_phrase_that_is_noticed_late_has_all_that_was_said_since_also_when_that_is_all_there_is() -> None:
+    for before, there in ((0.6, 0.6), (8.0, 3.0)):
+        said = room(before)
+        detector = Detector(said.samples - 100)
+        detector.said_on_seconds = 3.0
+        called = first_call(detector, said + room(1))
+        assert called is not None
+        assert called[1].pre_roll.seconds >= there, "it was to be heard from three seconds before it was noticed"
