@@ -9,6 +9,7 @@ import json
 import logging
 import re
 import time
+import wave
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import asdict, dataclass, replace
@@ -18,7 +19,6 @@ from pathlib import Path
 from atlas.audio import HEARING_RATE, SAMPLE_BYTES, AudioChunk
 from atlas.errors import RequestError
 from atlas.speech.wake import NearMiss, Thresholds, Wake, WakeStream, no_threshold, nobody_near
-from atlas.speech.wav import write_wav
 
 DAY_SECONDS = 24 * 60 * 60
 LABELLED_SECONDS = 30 * DAY_SECONDS  # nobody says of five in one day whether they were meant
@@ -73,7 +73,11 @@ class WakeLog:
         try:
             self.folder.mkdir(mode=0o700, parents=True, exist_ok=True)
             self.prune()
-            self.clip(identity).write_bytes(write_wav(sound))
+            with wave.open(str(self.clip(identity)), "wb") as out:
+                out.setnchannels(1)
+                out.setsampwidth(SAMPLE_BYTES)
+                out.setframerate(sound.rate)
+                out.writeframes(sound.pcm)
             self._write(entry)
         except OSError as trouble:
             log.warning("a near miss was not stored: %s", trouble.strerror)
