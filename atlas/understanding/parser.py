@@ -35,6 +35,7 @@ from atlas.understanding.frame_deeds import OPPOSITES
 from atlas.understanding.frame_words import LEAST_LETTERS, Token, spelled
 from atlas.understanding.frames import Frames
 from atlas.understanding.grammar import Grammar, Half
+from atlas.understanding.large_numbers import LEAST_SCALE, LargeNumbers
 from atlas.understanding.masks import MaskedPiece, Masks
 from atlas.understanding.names import Names
 from atlas.understanding.patterns import Rewrites, pattern
@@ -152,6 +153,9 @@ class Parser:
         self._wondering = pattern(words, "wondering")
         self._joint = pattern(words, "joint")
         self._that = pattern(words, "that")
+        self._part_of, self._of_another = pattern(words, "part_of"), pattern(words, "of_another")
+        ones = {str(word): value for value, word in enumerate(grammar.tables["numbers"]) if value < LEAST_SCALE}
+        self._large = LargeNumbers(ones, grammar.tables["arithmetic"].get("scales", {}))
         self._there = pattern(words, "there")
         self._arrives = pattern(words, "arrives")
         self._half_verb, self._moves = pattern(words, "half_verb"), pattern(words, "moves")
@@ -468,13 +472,19 @@ class Parser:
 
     def _sum(self, text: str, before: str) -> str:
         """Return the sum in a text, which may go on with the one `before`: "divide that by six"."""
-        words = self._sums(self._grammar.digits(text))
+        words = self._large.in_digits(self._sums(self._grammar.digits(text)))
         if not before:
             return self._grammar.slots.sum_in(words)
-        first = f"( {self._grammar.digits(before)} )"
+        before = self._grammar.digits(self._large.in_digits(before))
+        if (part := self._part_of.fullmatch(before)) and (anew := self._of_another.fullmatch(words)):
+            return self._grammar.slots.sum_in(f"{part['part']} {self._grammar.digits(anew['whole'])}")
+        first = f"( {before} )"
         named = self._that.sub(first, words)
         if named != words:
             return self._grammar.slots.sum_in(self._grammar.digits(named))
+        alone = self._grammar.slots.sum_in(self._joint.sub(" ", f" {self._grammar.digits(words)}", count=1))
+        if alone[:1].isdigit() and alone[-1:].isdigit() and not alone.isdigit():  # "and twenty percent of 300"
+            return alone
         last = re.search(r"(?:\w+ ){1,2}[\d.,]+\W*$|[-+*/x×÷] ?[\d.,]+\W*$", self._grammar.digits(words))
         if not last:
             return ""

@@ -39,7 +39,6 @@ _SUM = re.compile(r"[-+*/^x×÷·=()%\d.,]+")  # a word of a sum that is written
 _DIGITS = re.compile(r"\d+(?:[.,]\d+)*")
 _SIGNS = re.compile(r"(?<=[\d)])[-+*/^x×÷·]|^[-+*/^x×÷·]$")
 _AMOUNT = re.compile(r"-?\d+(?:[.,]\d+)*")
-_BRACKETED = re.compile(r"[\d(][^?!]*\([^?!]*\)[^?!\w]*\d*|\([^?!]*[\d)]")
 _LASTING = re.compile(r"(?P<amount>.+?)[ -](?P<unit>second|minute|hour|day|week)s?", re.IGNORECASE)
 _TWO_MOMENTS = re.compile(r"\bwhen[a-d] when[a-d]\b")
 
@@ -437,8 +436,8 @@ class Slots:
 
     def _of_world(self, command: Command, heard: MaskedSentence) -> Iterator[Command]:
         arguments = dict(command.arguments)
-        if "expression" in arguments and (bracketed := _BRACKETED.search(heard.written)):
-            arguments["expression"] = bracketed[0]  # marks are not matched, and brackets count
+        if "expression" in arguments:
+            arguments["expression"] = _with_brackets(str(arguments["expression"]), heard.written)
         if "options" in arguments:
             parts = [part.strip() for part in self._joins.split(arguments["options"])]
             if len(parts) < 2 or not all(parts):
@@ -495,6 +494,13 @@ def _argument(intent: str, entity: MatchEntity, heard: MaskedSentence) -> tuple[
             value = value.replace(plain, original)
         return name, " ".join(value.split())
     return name, value
+
+
+def _with_brackets(expression: str, written: str) -> str:
+    """Return a sum with the brackets that it was written with: marks are not matched, and they count."""
+    last = re.escape(expression.rpartition(" ")[2])
+    bracketed = re.search(rf"(?:\d[^?!]*)?\([^?!]*(?:[\d)]|\b{last}\b)", written, re.IGNORECASE)
+    return bracketed[0] if bracketed else expression
 
 
 def _as_written(value: str, written: str) -> str:

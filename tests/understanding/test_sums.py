@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from atlas.understanding.grammar import Grammar
+from atlas.understanding.large_numbers import LargeNumbers
 
 
 @pytest.mark.parametrize(
@@ -31,3 +32,19 @@ def test_what_is_asked_of_the_world_is_read(grammar: Grammar, text: str, argumen
 )
 def test_what_only_looks_like_a_sum_is_none(grammar: Grammar, text: str) -> None:
     assert not any(command.tool == "world.calculate" for command in grammar.commands(text))
+
+
+@pytest.mark.parametrize(
+    ("said", "written"),
+    [
+        ("zwei hundert vierzig", "240"),
+        ("zwei tausend fünf hundert plus drei hundert 12", "2500 plus 312"),
+        ("hundert mal tausend", "100 mal 1000"),
+        ("zwölf hundert? zehn", "1200 zehn"),
+        ("zwanzig fünf", "zwanzig fünf"),
+        ("drei hundert vier hundert", "304 100"),
+    ],
+)
+def test_a_number_in_several_words_is_one(said: str, written: str) -> None:
+    ones = {"zwei": 2, "drei": 3, "vier": 4, "fünf": 5, "zwölf": 12, "zwanzig": 20, "vierzig": 40}
+    assert LargeNumbers(ones, {"hundert": 100, "tausend": 1000}).in_digits(said) == written

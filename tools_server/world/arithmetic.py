@@ -21,6 +21,7 @@ MOST_POWER = 1000
 _SMALL = ENGLISH | GERMAN | {"eine": 1, "dreissig": 30}
 _LARGE = {"hundred": 100, "thousand": 1000, "million": 10**6, "billion": 10**9}
 _LARGE |= {"hundert": 100, "tausend": 1000, "millionen": 10**6, "milliarden": 10**9, "milliarde": 10**9}
+_ALONE = ("hundert", "tausend")  # one of them
 _SIGNS = (  # what is said → signs; the first that fits a place is taken
     (r"\b(?:the )?square root of\b|\b(?:die )?(?:quadrat)?wurzel (?:aus|von)\b", " sqrt "),
     (r"\b(?:the )?cube root of\b|\b(?:die )?(?:dritte|kubik)wurzel (?:aus|von)\b", " cbrt "),
@@ -132,6 +133,8 @@ def _number_at(words: list[str], at: int) -> tuple[int, int]:
     total, group, end = 0, 0, at
     if at + 1 < len(words) and words[at] == "a" and words[at + 1] in _LARGE:
         group, end = 1, at + 1
+    if words[at] in _ALONE:
+        total, group, end = (0, 100, at + 1) if words[at] == "hundert" else (1000, 0, at + 1)
     while end < len(words):
         word = words[end]
         if word in _SMALL and (group % 100 == 0 or (group % 100 in range(20, 100, 10) and _SMALL[word] < 10)):
