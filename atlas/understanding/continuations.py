@@ -239,6 +239,12 @@ class Continuations:
         last = exchanges[0] if exchanges else turn.last
         commands_of = self._sentences.commands_in(turn.names, turn.room)
         meant = self._dialogue.referring(text, exchanges, commands_of, turn.names, turn.room)
+        if isinstance(meant, tuple) and self._are_early(meant, turn):
+            learned = self._sentences.learned_in(turn.names, turn.room)
+            later = self._dialogue.referring(text, exchanges, learned, turn.names, turn.room)
+            if not isinstance(later, tuple) or not later or self._are_early(later, turn):
+                return self._questions.whether(text, meant)
+            meant = later
         idle = parse.act in SILENT and parse.act != "cannot" and parse.chance >= SURE_OF_THE_ACT
         few = last.of_devices and 0 < len(last.things) <= MOST_PARSED
         if meant is None and few and not idle and not self._names_one(turn):
@@ -249,6 +255,11 @@ class Continuations:
         if meant == ():
             return self._questions.which_device
         return TurnMeaning(choices=meant) if isinstance(meant, Choices) else leaning(meant)
+
+    def _are_early(self, meant: tuple[Command, ...], turn: DialogueTurn) -> bool:
+        """Whether deeds would be done at once that a turn wants at another time: "at ten it should go off"."""
+        later = turn.parse.act == LATER and turn.parse.chance >= MOST_SURE
+        return later and any(one.tool in SWITCHED for one in meant)
 
     def devices_before(self, turn: DialogueTurn) -> TurnMeaning | None:
         """Return what is wanted of the devices just spoken of: "right, I'm in, shut it"; "half"."""

@@ -47,6 +47,12 @@ class Corrections:
         commands = commands or self._dialogue.more_elsewhere(turn.text, turn.last, turn.names, turn.room)
         return leaning(commands) if commands else None
 
+    def taken_back(self, turn: DialogueTurn) -> TurnMeaning | None:
+        """Return what takes back the one thing just done or told of: "no, leave it on, forget it" forbids nothing."""
+        alone = len(turn.last.calls) == 1
+        commands = self._follow_ups.taken_back(turn.text, turn.history) if alone else ()
+        return leaning(commands) if commands else None
+
     def half_hour(self, turn: DialogueTurn) -> TurnMeaning | None:
         """Return the question which half hour is meant where only "half" is put right: of seven, or of eight?"""
         meant = self._follow_ups.half_hours(turn.text, turn.history)

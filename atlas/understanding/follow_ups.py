@@ -81,8 +81,7 @@ class FollowUps:
         if self._again.fullmatch(words) and _took_back(history):
             return (Command(UNDO, {"again": True}),)
         if last and self._taken_back.fullmatch(words):
-            back = changed and self._table.of(last.name).undo
-            return (Command(UNDO, {}),) if back else ()
+            return self.taken_back(text, history)
         if last and changed and (shift := self._shift(last, words)):
             return (shift,)
         match = self._corrected.match(words)
@@ -101,6 +100,16 @@ class FollowUps:
         if dict(made.arguments) == dict(last.arguments):
             return self._so_already(rest) if changed else ()
         return (Command(UNDO, {}), made) if changed else (made,)  # else something older would be taken back
+
+    def taken_back(self, text: str, history: Sequence[Message]) -> tuple[Command, ...]:
+        """Return what "forget it" takes back: the last deed, or the only thing to come that was just told of."""
+        last, changed = last_call(history)
+        if last is None or not self._taken_back.fullmatch(self._grammar.unmarked(text)):
+            return ()
+        row = self._table.of(last.name)
+        if row.drops:
+            return (Command(row.drops, {}),)
+        return (Command(UNDO, {}),) if changed and row.undo else ()
 
     def amended(
         self,
@@ -343,10 +352,8 @@ class FollowUps:
         """Return what an open question was answered with, as it belongs into the command; "" when it was not."""
         number = self._number_in(text)
         match request:
-            case "when" if moment := next(
-                filter(None, map(moments.whole, (text, words, f"{self._at_hour} {text}"))), None
-            ):
-                return moment.text  # "um acht" is more than "acht", and "half six tomorrow" no moment without "at"
+            case "when" if moment := self._moment_told(text, words):
+                return moment.text
             case "length" if number and not number["unit"]:
                 return self._in_minutes.format(text)
             case "length" if self._seconds(text):
@@ -356,6 +363,11 @@ class FollowUps:
             case "words" if self._grammar.slots.is_doing(text) and not self._grammar.commands(words):
                 return text
         return ""
+
+    def _moment_told(self, text: str, words: str) -> moments.Moment | None:
+        """Return the moment that an answer is: "um acht" is more than "acht", and "seven tomorrow" needs an "at"."""
+        hour = f"{self._at_hour} {text}" if _HOUR.match(self._grammar.digits(text)) else ""
+        return moments.whole(text) or moments.whole(words) or moments.whole(hour)
 
     def _anew(self, last: ToolCall, text: str) -> Command | None:
         """Return the last command with its time, place, room or number said anew; `None` when that is not said."""

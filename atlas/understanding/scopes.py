@@ -125,9 +125,11 @@ class Scopes:
     def _without_exempt(self, heard: SpokenTurn, meant: TurnMeaning) -> TurnMeaning:
         """Return what is meant; the question which one, for deeds of a turn whose exemption could not be read.
 
-        What is written down is never taken away but for something: only devices are left alone by their names.
+        What is written down is never taken away but for something: only devices are left alone by their names. What was
+        just told of and is dropped as a whole leaves nothing out.
         """
-        takes_away = any(one.tool.rpartition(".")[2] in TAKING_AWAY for one in (*meant.commands, *meant.in_question))
+        named = [one for one in (*meant.commands, *meant.in_question) if one.arguments or not meant.leans]
+        takes_away = any(one.tool.rpartition(".")[2] in TAKING_AWAY for one in named)
         takes_away = takes_away and not self._takes_away_one(heard, meant)
         if takes_away and any(map(self._exemptions.says_but, heard.readings)):
             return NO_DEED

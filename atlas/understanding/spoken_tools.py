@@ -35,6 +35,7 @@ class SpokenTool:
     more: bool = False  # "and on Saturday at nine" makes another
     moves_on: bool = False  # of now; said of another time it becomes another tool
     undo: bool = False
+    drops: str = ""  # the tool that drops the only thing it told of
 
 
 @dataclass(frozen=True, slots=True)
