@@ -88,6 +88,8 @@ class Dialogue:
         self._table: SpokenTools = open_spoken_tools()
         self._refers = re.compile(words["refers"], re.IGNORECASE)
         self._about_it = [(re.compile(way, re.IGNORECASE), to) for way, to in words.get("about_it", ())]
+        self._told_them, self._told_as = pattern(words, "told_them"), str(words.get("told_as", ""))
+        self._kin_of = {they: re.compile(kin, re.IGNORECASE) for they, kin in words.get("kin_of", {}).items()}
         self._that_one = pattern(words, "that_one")
         self._plural = pattern(words, "plural")
         self._owned = pattern(tables.get("frames", {}), "possessive")
@@ -212,6 +214,23 @@ class Dialogue:
             if (it := way.search(text)) and (title := _title(exchanges[:AGREES_BACK])):
                 return text[: it.start()] + it.expand(to).format(title) + text[it.end() :]
         return text
+
+    def addressed(self, text: str, exchanges: Sequence[EarlierTurn]) -> str:
+        """Return a message to who was just asked about, for "then tell him, …"; else the text.
+
+        Only where there was but one, called by name, without those whom kin names tell from the pronoun.
+        """
+        told = self._told_them.fullmatch(text)
+        asking = [one for one in exchanges[:AGREES_BACK] if any(call.name == "presence.where" for call in one.tried)]
+        if told is None or not asking:
+            return text
+        asked_about = [str(one.tried[-1].arguments.get("person", "")) for one in asking]
+        called = (name.casefold() in one.request.casefold() for name, one in zip(asked_about, asking, strict=True))
+        if not (all(asked_about) and all(called)):
+            return text
+        unlike = [kin for they, kin in self._kin_of.items() if they != told["they"].casefold()]
+        left = [name for name in {*asked_about} if not any(kin.fullmatch(name) for kin in unlike)]
+        return self._told_as.format(left[0], told["rest"]) if len(left) == 1 else text
 
     def _pointed_at(self, that: re.Match[str], last: EarlierTurn) -> str:
         """Return the name of the only thing that was spoken of and is of such a kind; "" when there is none."""
