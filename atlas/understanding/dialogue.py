@@ -220,17 +220,17 @@ class Dialogue:
 
         Only where there was but one, called by name, without those whom kin names tell from the pronoun.
         """
-        told = self._told_them.fullmatch(text)
+        message = self._told_them.fullmatch(text)
         asking = [one for one in exchanges[:AGREES_BACK] if any(call.name == "presence.where" for call in one.tried)]
-        if told is None or not asking:
+        if message is None or not asking:
             return text
         asked_about = [str(one.tried[-1].arguments.get("person", "")) for one in asking]
         called = (name.casefold() in one.request.casefold() for name, one in zip(asked_about, asking, strict=True))
         if not (all(asked_about) and all(called)):
             return text
-        unlike = [kin for they, kin in self._kin_of.items() if they != told["they"].casefold()]
+        unlike = [kin for they, kin in self._kin_of.items() if they != message["they"].casefold()]
         left = [name for name in {*asked_about} if not any(kin.fullmatch(name) for kin in unlike)]
-        return self._told_as.format(left[0], told["rest"]) if len(left) == 1 else text
+        return self._told_as.format(left[0], message["rest"]) if len(left) == 1 else text
 
     def _pointed_at(self, that: re.Match[str], last: EarlierTurn) -> str:
         """Return the name of the only thing that was spoken of and is of such a kind; "" when there is none."""

@@ -366,7 +366,7 @@ class FollowUps:
 
     def _moment_told(self, text: str, words: str) -> moments.Moment | None:
         """Return the moment that an answer is: "um acht" is more than "acht", and "seven tomorrow" needs an "at"."""
-        hour = f"{self._at_hour} {text}" if _HOUR.match(self._grammar.digits(text)) else ""
+        hour = f"{self._at_hour} {text}" if _HOUR.search(self._grammar.digits(text)) else ""
         return moments.whole(text) or moments.whole(words) or moments.whole(hour)
 
     def _anew(self, last: ToolCall, text: str) -> Command | None:
