@@ -10,12 +10,15 @@ from functools import cache
 from itertools import takewhile
 from pathlib import Path
 from typing import Any, Literal
+from zoneinfo import ZoneInfo
 
 from atlas.conversation import Message
 from atlas.understanding.dialogue import UNDO
 from atlas.understanding.grammar import open_grammar
-from atlas_bench._household import BenchHousehold, Outcome
+from atlas_bench._household import ZONE, BenchHousehold, Outcome
 from tools_server.hubs.home_words import COLOURS
+from tools_server.times.german import english
+from tools_server.times.when import NotUnderstood, understand
 from tools_server.world.arithmetic import NoSum, evaluate
 
 Verdict = Literal["understood", "asked", "left", "refused", "wrong", "acted"]
@@ -32,6 +35,7 @@ _ANEW = {
 _USUAL = {"list": ("shopping", "Einkaufsliste", "Einkaufszettel")}  # an argument that was left out
 _UNHEARD = frozenset(["the", "a", "an", "my", "our", "on", "at", "to", "is", "s"])
 _STEM, _ENDING = 4, 2  # letters
+AT = 1_795_370_400.0  # when all is said: Sunday 22 November 2026, 18:00 in London
 _CLOSE = 1.0  # of a number that was set
 _SAME_VALUE = 0.01  # of a sum
 _ONCE = ("next", "previous", "scene", "query", "mode")  # seen in the call, not in the state
@@ -218,6 +222,7 @@ def _lacks_call(tool: str, arguments: Mapping[str, Any], outcome: Outcome) -> st
         if all(
             any(_like(one, value) for one in [*_about(given, key), *([result.text] if result.ok else ())])
             or (key == "expression" and _comes_to(value, result.data.get("value")))
+            or (key in ("when", "start") and _at_the_same_moment(given.get(key), value))
             for key, value in arguments.items()
         ):
             return ""
@@ -230,6 +235,15 @@ def _comes_to(expression: str, value: Any) -> bool:
         return isinstance(value, (int, float)) and abs(float(evaluate(expression)[0]) - value) < _SAME_VALUE
     except NoSum:
         return False
+
+
+def _at_the_same_moment(one: Any, other: Any) -> bool:
+    """Whether two ways to say when mean the same moment: "tomorrow at half past six", "tomorrow 06:30"."""
+    try:
+        meant = [understand(english(str(words)), AT, ZoneInfo(ZONE)) for words in (one, other)]
+    except NotUnderstood:
+        return False
+    return meant[0] == meant[1]
 
 
 def _about(given: Mapping[str, Any], key: str) -> list[Any]:

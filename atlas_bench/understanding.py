@@ -29,7 +29,6 @@ from atlas_bench._household import BenchHousehold, household, reader_of
 Verdict = Literal["understood", "asked", "left", "refused", "wrong", "acted"]
 VERDICTS: tuple[Verdict, ...] = ("understood", "asked", "left", "refused", "wrong", "acted")
 TARGETS = {"wrong_percent": 1.0, "acted_percent": 0.5, "p99_ms": 15.0}
-AT = 1_795_370_400.0  # Sunday 22 November 2026, 18:00 in London
 
 
 def options(parser: argparse.ArgumentParser) -> None:
@@ -96,7 +95,7 @@ async def _listed(config: Config, file: Path, house: Path, language: str, tally:
     for row in _effects.read(file):
         spoken = row.language or language
         with tempfile.TemporaryDirectory(prefix="atlas-bench-", dir=_memory()) as folder:
-            async with household(Path(folder), devices, spoken, rules, AT) as home:
+            async with household(Path(folder), devices, spoken, rules, _effects.AT) as home:
                 await _effects.prepare(home)
                 verdicts: list[Verdict] = []
                 history: tuple[Message, ...] = ()
@@ -116,7 +115,7 @@ async def _public(config: Config, checkout: Path, language: str, tally: Understa
     for case in _ohf.cases(checkout, language):
         for sentence in case.sentences:
             with tempfile.TemporaryDirectory(prefix="atlas-bench-", dir=_memory()) as folder:
-                async with household(Path(folder), case.house, language, rules, AT) as home:
+                async with household(Path(folder), case.house, language, rules, _effects.AT) as home:
                     await _ohf.prepare(home, case)
                     _time(home, sentence, case.room, language, tally)
                     reading = public.grammar.best(sentence, home.names(), case.room)
@@ -134,7 +133,7 @@ def _rules(config: Config) -> str:
 def _time(home: BenchHousehold, text: str, room: str, language: str, tally: UnderstandingTally) -> None:
     """Measure the CPU time of understanding a sentence, in all threads, with nothing remembered of it."""
     reader, _ = reader_of(language)
-    turn = Turn("bench", f"{text} ", Actor("", "bench", "owner", room), AT)
+    turn = Turn("bench", f"{text} ", Actor("", "bench", "owner", room), _effects.AT)
     began = time.process_time()
     reader.understand(turn, home.names())
     tally.milliseconds.append((time.process_time() - began) * 1000)

@@ -175,6 +175,10 @@ def _named(word: str, known: Mapping[str, frozenset[str]], common: frozenset[str
 def _vowels_fit(text: str, name: str) -> bool:
     """Tell whether the vowels of a short word are those of a name, or what dialects make of them."""
     mine, theirs = (re.findall(r"[aeiouäöüå]+", word) for word in (text, name))
-    if not (mine and theirs) or abs(len(mine) - len(theirs)) > 1 or text.startswith(mine[0]) != name.startswith(theirs[0]):
+    if (
+        not (mine and theirs)
+        or abs(len(mine) - len(theirs)) > 1
+        or text.startswith(mine[0]) != name.startswith(theirs[0])
+    ):
         return False
     return all(one == other or {one, other} in _VOWELS for one, other in zip(mine, theirs, strict=False))
