@@ -78,8 +78,10 @@ export function App() {
         <main id="page" tabIndex={-1} key={page}>
           <View />
         </main>
-        <OutcomeBar />
-        <Confirmations />
+        <div class="dock">
+          <OutcomeBar />
+          <Confirmations />
+        </div>
         <AccountOffer />
       </div>
       <p class="unseen" role="status">
