@@ -435,3 +435,8 @@ async def test_a_half_of_the_day_that_is_said_once_is_that_of_both(
 ) -> None:
     event = (await world.ok("calendar.add", title="Choir", start=start, end=end)).data["event"]
     assert tuple(int(event[key][11:13]) for key in ("start", "end")) == hours
+
+
+async def test_how_often_is_asked_for_in_words_about_how_often(world: Any) -> None:
+    refused = await world.refused("calendar.add", title="choir", start="2027-01-20", repeat="sometimes")
+    assert refused.text == "How often? Say it as every day, every week or every month."

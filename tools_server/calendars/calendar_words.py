@@ -213,9 +213,13 @@ def repeats(call: Call, words: str) -> str:
         number = _NUMBERS.get(plainly[1] or "", 0) or int(plainly[1])
         unit = "DAILY" if plainly[2] == "day" else f"{plainly[2].upper()}LY"
         return f"FREQ={unit};INTERVAL={number}"
-    meant = understand(words, call.now(), call.zone)
+    how_often = _("How often? Say it as every day, every week or every month.")
+    try:
+        meant = understand(words, call.now(), call.zone)
+    except NotUnderstood:  # whose sentence is about a moment, and offers "in two hours"
+        raise ToolFailed("invalid", how_often) from None
     if meant.rule is None or meant.rule.passing:
-        raise ToolFailed("invalid", _("How often? Say it as every day, every week or every month."))
+        raise ToolFailed("invalid", how_often)
     return meant.rule.text()
 
 

@@ -36,28 +36,40 @@ export function dismiss(): void {
   outcome.value = null;
 }
 
+type Method = "POST" | "PUT" | "PATCH" | "DELETE";
+
 /** Do something at the house; return its answer, or null where it was not done (then the person has been told). */
 export async function act<Reply extends Partial<ToolReply>>(
-  method: "POST" | "PUT" | "PATCH" | "DELETE",
+  method: Method,
   path: string,
   body?: unknown,
   quiet = false, // what is seen at once needs no words
 ): Promise<Reply | null> {
   try {
-    const reply = await request<Reply | WaitingReply>(path, body, method);
-    announceChange(path.split(/[/?]/)[2]);
-    if (reply && "ask" in reply) {
-      void look(); // a person has to say yes; the question is on its way to the page
-      return null;
-    }
-    const done = reply as Reply;
-    if (!quiet && done?.sentence) show({ sentence: done.sentence, receipt: done.receipt?.id ?? "", bad: false });
-    return done ?? null;
+    return await attempt<Reply>(method, path, body, quiet);
   } catch (trouble) {
     if (!(trouble instanceof HouseTrouble)) throw trouble;
     show({ sentence: sentenceOf(trouble), receipt: "", bad: true });
     return null;
   }
+}
+
+/** Do the same from a form that tells its own trouble, where an outcome would lie behind it. Throws `HouseTrouble`. */
+export async function attempt<Reply extends Partial<ToolReply>>(
+  method: Method,
+  path: string,
+  body?: unknown,
+  quiet = false,
+): Promise<Reply | null> {
+  const reply = await request<Reply | WaitingReply>(path, body, method);
+  announceChange(path.split(/[/?]/)[2]);
+  if (reply && "ask" in reply) {
+    void look(); // a person has to say yes; the question is on its way to the page
+    return null;
+  }
+  const done = reply as Reply;
+  if (!quiet && done?.sentence) show({ sentence: done.sentence, receipt: done.receipt?.id ?? "", bad: false });
+  return done ?? null;
 }
 
 /** Take a change back. */

@@ -3,10 +3,12 @@
 import { useSignal } from "@preact/signals";
 import { useState } from "preact/hooks";
 import type { EventItem, EventReply, EventsReply } from "../api.ts";
-import { act } from "../house/deeds.ts";
+import { act, attempt } from "../house/deeds.ts";
 import { useLive } from "../house/live.ts";
 import { refusalOf } from "../house/refused.ts";
 import { TextField } from "../parts/fields.tsx";
+import { useFormResult } from "../parts/form-result.ts";
+import { FormTrouble } from "../parts/form-trouble.tsx";
 import { Icon } from "../parts/icon.tsx";
 import { Loaded } from "../parts/loaded.tsx";
 import { Sheet } from "../parts/sheet.tsx";
@@ -212,18 +214,33 @@ function Agenda({ days, events, onShow, named = days.length > 1 }: AgendaPropert
   );
 }
 
+/** How often an event comes again, from its day on: rules that a calendar reads in every language. */
+const REPEATS = {
+  never: "",
+  day: "FREQ=DAILY",
+  weekday: "FREQ=WEEKLY;BYDAY=MO,TU,WE,TH,FR",
+  week: "FREQ=WEEKLY",
+  month: "FREQ=MONTHLY",
+  year: "FREQ=YEARLY",
+} as const;
+
 function NewEvent({ day, onClose }: { day: Date; onClose: () => void }) {
   const say = words.value.calendar;
   const title = useSignal("");
   const date = useSignal(isoDay(day));
   const time = useSignal("");
   const place = useSignal("");
-  const repeat = useSignal("");
-  async function save(event: SubmitEvent): Promise<void> {
+  const [repeat, setRepeat] = useState<keyof typeof REPEATS>("never");
+  const [result, run] = useFormResult();
+  function save(event: SubmitEvent): void {
     event.preventDefault();
     const start = time.value ? `${date.value}T${time.value}` : date.value;
-    const body = { title: title.value.trim(), start, place: place.value.trim(), repeat: repeat.value.trim() };
-    if (await act<EventReply>("POST", "/api/calendar", body)) onClose();
+    const body = { title: title.value.trim(), start, place: place.value.trim(), repeat: REPEATS[repeat] };
+    void run(async () => {
+      await attempt<EventReply>("POST", "/api/calendar", body);
+      onClose();
+      return { state: "none" };
+    });
   }
   return (
     <Sheet title={say.add} onClose={onClose}>
@@ -234,7 +251,17 @@ function NewEvent({ day, onClose }: { day: Date; onClose: () => void }) {
           <TextField label={say.time} value={time} type="time" />
         </div>
         <TextField label={say.place} value={place} maxLength={200} />
-        <TextField label={say.repeat} value={repeat} maxLength={100} placeholder={say.repeatExample} />
+        <label>
+          {say.repeat}
+          <select value={repeat} onChange={(event) => setRepeat(event.currentTarget.value as keyof typeof REPEATS)}>
+            {Object.keys(REPEATS).map((name) => (
+              <option key={name} value={name}>
+                {say.repeats[name as keyof typeof REPEATS]}
+              </option>
+            ))}
+          </select>
+        </label>
+        <FormTrouble result={result} />
         <p class="answers">
           <button type="submit" class="solid">
             {words.value.shell.save}
@@ -250,9 +277,14 @@ function EventSheet({ event, onClose }: { event: EventItem; onClose: () => void 
   const title = useSignal(event.title);
   const start = startOf(event);
   const path = `/api/calendar/${encodeURIComponent(event.id || event.title)}?day=${isoDay(start)}`;
-  async function save(submitted: SubmitEvent): Promise<void> {
+  const [result, run] = useFormResult();
+  function save(submitted: SubmitEvent): void {
     submitted.preventDefault();
-    if (title.value.trim() === event.title || (await act("PATCH", path, { title: title.value.trim() }))) onClose();
+    void run(async () => {
+      if (title.value.trim() !== event.title) await attempt("PATCH", path, { title: title.value.trim() });
+      onClose();
+      return { state: "none" };
+    });
   }
   function remove(whole: boolean): void {
     onClose();
@@ -268,6 +300,7 @@ function EventSheet({ event, onClose }: { event: EventItem; onClose: () => void 
         {event.place && <p class="soft">{event.place}</p>}
         {event.series && <p class="soft">{say.series}</p>}
         <TextField label={say.title} value={title} maxLength={200} required />
+        <FormTrouble result={result} />
         <p class="answers">
           <button type="button" class="quiet" onClick={() => remove(false)}>
             <Icon name="bin" size={20} />

@@ -1,0 +1,68 @@
+"""The calendar's sheets: what the house refuses is said in them, and how often an event repeats is chosen."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from datetime import date, timedelta
+
+import pytest
+from playwright.sync_api import Page, expect
+
+from tests.journeys.browser import ANSWER_MS, opened
+from tests.journeys.conftest import ROOT, Running, house_without_weights
+
+pytestmark = pytest.mark.real
+PHONE = {"width": 390, "height": 844}
+TODAY = date.today()  # noqa: DTZ011  # the house stands here
+IN_THREE_DAYS = TODAY + timedelta(days=3)
+
+
+@pytest.fixture(scope="module")
+def own_house(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Running]:
+    with house_without_weights(tmp_path_factory.mktemp("calendar"), (ROOT / "atlas.toml").read_text()) as running:
+        yield running
+
+
+def events_of(house: Running, page: Page, first: date, last: date) -> list[dict[str, str]]:
+    address = f"{house.url}/api/calendar?from={first}&to={last}"
+    reply = page.request.get(address, headers={"Authorization": f"Bearer {house.token}"})
+    return list(reply.json()["events"])
+
+
+def test_what_the_house_refuses_is_said_inside_the_sheet(own_house: Running) -> None:
+    with opened(own_house, path="calendar", viewport=PHONE) as page:
+        page.get_by_role("button", name="New event").click()
+        page.get_by_label("What").fill("moon landing")
+        page.get_by_label("Day", exact=True).fill("9998-01-01")
+        page.get_by_role("button", name="Save").click()
+        trouble = page.get_by_role("dialog").get_by_role("alert")
+        expect(trouble).to_contain_text("too far away", timeout=ANSWER_MS)
+        expect(page.locator(".outcome")).to_have_count(0)
+        page.get_by_label("Day", exact=True).fill(IN_THREE_DAYS.isoformat())
+        page.get_by_role("button", name="Save").click()
+        expect(page.get_by_role("dialog")).to_have_count(0, timeout=ANSWER_MS)
+
+
+@pytest.mark.parametrize(
+    ("locale", "labels", "choice"),
+    [
+        ("en-GB", ("New event", "What", "Day", "Repeats", "Save"), "Every week"),
+        ("de-DE", ("Neuer Termin", "Was", "Tag", "Wiederholt sich", "Speichern"), "Jede Woche"),
+    ],
+)
+def test_an_event_repeats_from_its_own_day_as_it_is_chosen(
+    own_house: Running, locale: str, labels: tuple[str, ...], choice: str
+) -> None:
+    new, what, day, repeats, save = labels
+    with opened(own_house, path="calendar", locale=locale, viewport=PHONE) as page:
+        page.get_by_role("button", name=new).click()
+        page.get_by_label(what, exact=True).fill(f"choir {locale[:2]}")
+        page.get_by_label(day, exact=True).fill(IN_THREE_DAYS.isoformat())
+        page.get_by_label(repeats).select_option(label=choice)
+        page.get_by_role("button", name=save).click()
+        expect(page.get_by_role("dialog")).to_have_count(0, timeout=ANSWER_MS)
+        expect(page.locator(".event", has_text=re.compile(f"choir {locale[:2]}")).first).to_be_visible()
+        events = events_of(own_house, page, TODAY, TODAY + timedelta(days=20))
+        days = [event["start"][:10] for event in events if event["title"] == f"choir {locale[:2]}"]
+        assert days == [str(IN_THREE_DAYS + timedelta(weeks=week)) for week in range(3)]
