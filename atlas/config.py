@@ -418,6 +418,8 @@ def load(environment: Mapping[str, str], file: Path | None = None) -> Config:
     named = _named(table, where, origins)
     base = data if INSTALLED and path == OWN_FILE else path.absolute().parent if path else Path.cwd()
     plain["house"] = _with_languages(plain["house"], where, origins)
+    if not plain["speech"].stt_model:  # the shipped file writes it empty, and nobody chose what then hears
+        origins.pop("speech.stt_model", None)
     plain |= _resolved(plain, named["agents"], base, has_policy=origins.get("tools.policy", "default") != "default")
     config = Config(
         data=data,

@@ -12,6 +12,7 @@ import httpx2
 import pytest
 
 from atlas.config import BackupConfig, Config, load
+from atlas.shipped import shipped
 from atlas.store.settings_file import HouseSettings
 from tests.gateway.api_house import api_house
 
@@ -201,6 +202,18 @@ async def test_a_language_that_nothing_here_hears_is_refused_with_what_to_fetch(
         assert "atlas models pull whisper-base" in error["hint"]
         (data / "weights" / "whisper-base").mkdir(parents=True)
         assert (await owner.put(f"{FORMS}/house", json={"values": {"language": "de"}})).status_code == 200
+
+
+@pytest.mark.parametrize("language", ["de", "en,de"])
+async def test_the_settings_as_they_are_shipped_take_another_language_when_its_ears_are_here(
+    config: Config, data: Path, language: str
+) -> None:
+    async with api_house(config, data) as world, world.http("owner") as owner:
+        world.house.settings = settings_of(data, shipped("atlas.toml").read_text())
+        values = {"language": language, "country": "de", "contact": "Maria, 0170 1234567"}
+        saved = await owner.put(f"{FORMS}/house", json={"values": values})
+        assert saved.status_code == 200, saved.text
+        assert world.house.settings.config.speech.stt_model == "whisper-base"
 
 
 async def test_ears_that_hear_english_alone_do_not_do_for_german(config: Config, data: Path) -> None:
