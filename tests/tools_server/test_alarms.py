@@ -442,3 +442,20 @@ async def test_the_alarms_of_a_day_are_told_by_themselves(world: Any) -> None:
     assert await world.said("alarms.list", day="Monday") == "There is 1 alarm: every weekday at 7 AM."
     assert "at 8 AM" in await world.said("alarms.list", day="on Saturday")
     assert await world.said("alarms.list", day="on Sunday") == "There are no alarms on Sunday."
+
+
+async def test_a_guest_is_told_the_alarms_of_guests_and_what_rings_and_not_when_the_household_gets_up(
+    world: Any,
+) -> None:
+    await world.ok("alarms.set", actor=ANNA, when="at seven", name="therapy")
+    assert await world.said("alarms.list", actor=GUEST) == "There are no alarms."
+    refused = await world.refused("alarms.cancel", actor=GUEST, name="gym")
+    assert refused.text == "There are no alarms.", "nor by asking for one that is not there"
+    await world.ok("alarms.set", actor=GUEST, when="at eight", name="train")
+    assert [alarm["name"] for alarm in (await world.ok("alarms.list", actor=GUEST)).data["alarms"]] == ["train"]
+    assert "therapy" not in (await world.refused("alarms.cancel", actor=GUEST, name="gym")).text
+    assert len((await world.ok("alarms.list", actor=ANNA)).data["alarms"]) == 2
+    world.pass_seconds(22 * HOUR)
+    await ring(world)
+    told = {alarm["name"] for alarm in (await world.ok("alarms.list", actor=GUEST)).data["alarms"]}
+    assert told == {"train", "therapy"}, "who hears it may stop it"

@@ -11,6 +11,8 @@ from zoneinfo import ZoneInfo
 
 import pytest
 
+from wall.roles import ROLES
+
 ANNA = {"person": "Anna", "device": "kitchen-satellite", "role": "adult", "room": "kitchen"}
 TOM = {"person": "Tom", "device": "phone", "role": "adult", "room": ""}
 PARIS = ZoneInfo("Europe/Paris")
@@ -441,3 +443,22 @@ async def test_the_reminders_of_a_day_are_told_by_themselves(world: Any) -> None
     assert await world.said("reminders.list", day="Monday") == "There is 1 reminder: stretch, every weekday at noon."
     assert "feed the cat" in await world.said("reminders.list", day="on Saturday")
     assert await world.said("reminders.list", day="on Sunday") == "There are no reminders on Sunday."
+
+
+@pytest.mark.parametrize("role", ROLES)
+async def test_what_somebody_else_is_reminded_of_is_told_to_no_role(world: Any, role: str) -> None:
+    await world.ok("reminders.add", actor=ANNA, text="brush his teeth", when="at six", person="Tom")
+    bea = {"person": "Bea", "device": "phone", "role": role, "room": ""}
+    assert await world.said("reminders.list", actor=bea) == "There are no reminders."
+
+
+async def test_a_guest_is_told_what_is_for_them_by_name_and_nothing_of_the_household(world: Any) -> None:
+    nobody = {"person": "", "device": "kitchen-satellite", "role": "satellite", "room": "kitchen"}
+    await world.ok("reminders.add", actor=nobody, text="brush his teeth", when="at six", person="Tom")
+    await world.ok("reminders.add", actor=nobody, text="take the pills", when="at six")
+    await world.ok("reminders.add", actor=ANNA, text="pay the rent", when="at six", person="everyone")
+    guest = {"person": "", "device": "phone of a guest", "role": "guest", "room": ""}
+    assert (await world.ok("reminders.list", actor=guest)).data["reminders"] == []
+    await world.ok("reminders.add", actor=ANNA, text="catch the train", when="at eight", person="Pia")
+    told = (await world.ok("reminders.list", actor={**guest, "person": "pia"})).data["reminders"]
+    assert [reminder["text"] for reminder in told] == ["catch the train"]

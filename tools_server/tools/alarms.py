@@ -42,6 +42,7 @@ from tools_server.times.when_grammar import read_words
 from tools_server.values.language import counted, plural, series, spoken_later
 from tools_server.values.language import text as _
 from tools_server.values.shapes import COMING, DUE, IDS
+from wall.roles import NOBODY
 
 ALARM = {"id": str, "name": str, "person": str, "room": str, "rule": str, "at": float, "due_at": float | None}
 ALARM |= {"missed_at": float | None, "silent": bool, "state": str, "when": str}
@@ -125,7 +126,7 @@ async def set_alarm(
 @tool("alarms.list", data=ALARMS, risk="read", limit_seconds=10)
 async def list_alarms(call: Call, day: Day = "") -> Result:
     """Tell which alarms there are, the next one first; when a day is named, those that ring then."""
-    every, now = _all(call), call.now()
+    every, now = _told(call), call.now()
     if wanted := day_in(day, now, call.zone):
         every = [alarm for alarm in every if alarm.on(wanted, call.zone) is not None]
     data = {"alarms": [shown(alarm, now, call.zone) for alarm in every]}
@@ -407,7 +408,10 @@ def _narrow(call: Call, name: str, time: str, day: date | None = None) -> list[A
         request = _("{wanted} alarm").format(wanted=wanted) if wanted else _("alarm")
         at = _(" at {time}").format(time=one_line(time).removeprefix("at ")) if time.strip() else ""
         at += f" {day_words(day, call.local().date())}" if day else ""
-        there = series([listed(alarm, call.now(), call.zone) for alarm in every[:NAMED]], "and")
+        told = _told(call)
+        if not told:
+            raise ToolFailed("not_found", _("There are no alarms."))
+        there = series([listed(alarm, call.now(), call.zone) for alarm in told[:NAMED]], "and")
         raise ToolFailed(
             "not_found", _("There is no {asked}{at}. There is: {there}.").format(asked=request, at=at, there=there)
         )
@@ -454,6 +458,17 @@ def _rings_at(alarm: Alarm, clock: ClockTime, zone: tzinfo | None) -> bool:
 
 
 # ── rows ───────────────────────────────────────────────────────────────────────────────────────────
+
+
+def _told(call: Call) -> list[Alarm]:
+    """Return the alarms that are the asker's business: to a guest those of guests, and what rings where they hear it.
+
+    When the household gets up, and what for, is private.
+    """
+    every = _all(call)
+    if role_of(call) != NOBODY:
+        return every
+    return [alarm for alarm in every if alarm.role == NOBODY or alarm.ringing_since is not None]
 
 
 def _all(call: Call) -> list[Alarm]:

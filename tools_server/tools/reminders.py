@@ -20,7 +20,7 @@ from tools_server.sdk.state import StoredReceipt
 from tools_server.sdk.toolkit import Call, Result, ToolFailed, house_look, tool
 from tools_server.sdk.wording import NAMED, clauses, one_line, spoken
 from tools_server.times.moving import moved, moved_rule
-from tools_server.times.ownership import REMINDERS, refuse_over
+from tools_server.times.ownership import REMINDERS, refuse_over, role_of
 from tools_server.times.recurrence import local, moment, read
 from tools_server.times.reminder import (
     EVERYONE,
@@ -41,6 +41,7 @@ from tools_server.times.when_grammar import read_event
 from tools_server.values.language import counted, plural, spoken_later
 from tools_server.values.language import text as _
 from tools_server.values.shapes import DUE, IDS
+from wall.roles import NOBODY
 
 REMINDER: dict[str, Any] = {"id": str, "text": str, "person": str, "room": str, "rule": str, "heard": str}
 REMINDER |= {"due_at": float | None, "missed_at": float | None, "state": str, "when": str}
@@ -366,8 +367,13 @@ def _seen_by(call: Call) -> tuple[str, float, tzinfo | None]:
 
 
 def _visible(call: Call) -> list[Reminder]:
-    """Return the reminders that are the asker's business: for them, for everybody, or made by them."""
+    """Return the reminders that are the asker's business: for them, for everybody, or made by them.
+
+    A guest is not of the household: to them only what is for them by name, not what is for whoever is there.
+    """
     me = call.actor.person
+    if role_of(call) == NOBODY:
+        return [r for r in _all(call) if me and same(r.person, me)]
     return [r for r in _all(call) if r.person in ("", EVERYONE) or same(r.person, me) or same(r.made_by, me)]
 
 
