@@ -2,7 +2,8 @@
 
     python scripts/screenshots.py FOLDER [--page NAME …] [--language en|de] [--whole]
 
-A house is started with devices, timers, lists and all, in a folder that is thrown away.
+A house is started with people, devices, messages, lists and all, in a folder that is thrown away, by the settings that
+Atlas is shipped with: those of the checkout may name its owner's family.
 """
 
 from __future__ import annotations
@@ -80,7 +81,9 @@ def _day(days: int) -> str:
     return (date.today() + timedelta(days)).isoformat()  # noqa: DTZ011  # the house stands here
 
 
-LIFE: tuple[tuple[str, Mapping[str, Any]], ...] = (
+PEOPLE = (("Anna", "owner"), ("Tom", "adult"), ("Mia", "teen"), ("Ben", "child"))  # the pictures are Anna's
+LOOKING = PEOPLE[0][0]
+LIFE: tuple[tuple[str, Mapping[str, Any]], ...] = (  # what Anna did
     ("timers", {"seconds": 600, "name": "pasta", "room": "kitchen"}),
     ("timers", {"seconds": 3000}),
     ("alarms", {"when": "every weekday at 6:30"}),
@@ -97,6 +100,12 @@ LIFE: tuple[tuple[str, Mapping[str, Any]], ...] = (
     ("calendar", {"title": "Dentist", "start": f"{_day(3)}T15:30", "minutes": 45, "place": "Main street 4"}),
     ("calendar", {"title": "Choir", "start": f"{_day(1)}T19:00", "repeat": "every week"}),
     ("calendar", {"title": "Grandma visits", "start": _day(5)}),
+    ("voice-messages", {"text": "The key is with Mrs Berg.", "person": "Tom"}),
+)
+LEFT = (  # by whom, and what
+    ("Tom", {"text": "I am at the shop. What do we need?", "person": "Anna"}),
+    ("Mia", {"text": "Choir is over at eight. Can you fetch me?", "person": "Anna"}),
+    ("Tom", {"text": "Dinner is at seven!"}),
 )
 
 
@@ -148,13 +157,13 @@ def picture(page: Page, name: str, file: Path, *, whole: bool = False) -> Path:
 
 @contextmanager
 def house() -> Iterator[tuple[str, str]]:
-    """Run a house that is lived in; yield its address and its owner's token."""
+    """Run a house that is lived in; yield its address and the token of an owner, who is one of its people."""
     with tempfile.TemporaryDirectory(prefix="atlas-") as folder:
         data = Path(folder)
         (data / "house.json").write_text(json.dumps({"devices": DEVICES}))
-        settings = (ROOT / "atlas.toml").read_text() + '\n[tools.home.scripted]\nfile = "house.json"\n'
+        settings = as_shipped("atlas.toml") + '\n[tools.home.scripted]\nfile = "house.json"\n'
         (data / "atlas.toml").write_text(settings)
-        shutil.copy(ROOT / "policy.toml", data)
+        (data / "policy.toml").write_text(as_shipped("policy.toml"))
         with socket.create_server(("127.0.0.1", 0)) as free:
             port = free.getsockname()[1]
         environment = {**os.environ, "ATLAS_DATA": folder, "ATLAS_CONFIG": str(data / "atlas.toml")}
@@ -166,13 +175,29 @@ def house() -> Iterator[tuple[str, str]]:
         try:
             url = f"http://127.0.0.1:{port}"
             _wait(url)
-            token = (data / "secrets" / "owner.token").read_text().strip()
+            tokens = {person: _let_in(person, role, environment) for person, role in PEOPLE}
             for path, body in LIFE:
-                _post(f"{url}/api/{path}", token, body)
-            yield url, token
+                _post(f"{url}/api/{path}", tokens[LOOKING], body)
+            for person, message in LEFT:
+                _post(f"{url}/api/voice-messages", tokens[person], message)
+            yield url, tokens[LOOKING]
         finally:
             running.terminate()
             running.wait(30)
+
+
+def as_shipped(name: str, checkout: Path = ROOT) -> str:
+    """Return a file of the last commit: the one on the disk is its owner's to change."""
+    command = ["git", "-C", str(checkout), "show", f"HEAD:{name}"]
+    return subprocess.run(command, check=True, capture_output=True, text=True).stdout
+
+
+def _let_in(person: str, role: str, environment: Mapping[str, str]) -> str:
+    """Give a person's phone a token, and return it."""
+    command = [sys.executable, "-m", "atlas.cli.main", "token", "create", "--name", f"{person} phone", "--role", role]
+    command += ["--person", person]
+    made = subprocess.run(command, check=True, cwd=ROOT, env=environment, capture_output=True, text=True)
+    return made.stdout.strip().splitlines()[-1]
 
 
 def _wait(url: str) -> None:
