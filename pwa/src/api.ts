@@ -592,6 +592,8 @@ export interface MeReply {
   language: string;
   agents: string[];
   version: string;
+  /** When this device was let in, in seconds since 1970; 0 for one without a token */
+  since: number;
   /** Whether a cookie of the browser lets the caller in, which no page can show */
   by_cookie: boolean;
 }
@@ -924,7 +926,9 @@ export interface ReminderItem {
   rule: string;
   /** Whom it waits to hear; empty when it waits for a time */
   heard: string;
-  /** Seconds since 1970 */
+  /** The moment that it is about, in seconds since 1970 */
+  at: number | null;
+  /** When it is said next; null when it was said in vain, or waits for a voice */
   due_at: number | null;
   /** When it was said long after its moment, for the house was off then */
   missed_at: number | null;

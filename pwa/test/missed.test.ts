@@ -55,6 +55,23 @@ test("what came late or did not ring at all is told as that", () => {
   );
 });
 
+test("what was before a device came into the house was not missed on it", () => {
+  const waiting = (at: number) => ({
+    messages: [{ ...message(`message ${at}`, false, null), at }],
+    asks: [{ id: `ask ${at}`, sentence: "Unlock?", asked_at: at } as MissedAsk],
+    reminders: [
+      { ...reminder(`reminder ${at}`, "unanswered"), at },
+      { ...reminder(`late ${at}`, "waiting"), missed_at: at },
+    ],
+    timers: [{ ...timer(`timer ${at}`, "ended"), ends_at: at }],
+    lateTimers: [{ ...timer(`late timer ${at}`, "ended"), ends_at: at }],
+    alarms: [alarm(`alarm ${at}`, at)],
+    announcements: [{ id: `dinner ${at}`, text: "Dinner", at } as AnnouncementItem],
+  });
+  assert.deepEqual(missedOf(waiting(99), "", 100), []);
+  assert.equal(missedOf(waiting(100), "", 100).length, 8);
+});
+
 test("what was seen is told no more, until it has been away and waits anew", () => {
   const missed = missedOf({ reminders: [reminder("bins", "unanswered")] });
   assert.deepEqual(unseenOf(missed, ["bins"]), []);

@@ -25,6 +25,7 @@ async def test_me_tells_who_the_house_takes_the_caller_for(config, data):
     async with api_house(config, data) as world, world.http("adult") as http:
         me = (await http.get("/api/me")).json()
         assert (me["role"], me["device"], me["room"], me["agents"]) == ("adult", "the adult", "Kitchen", ["family"])
+        assert 0 < me["since"] <= time.time()
         async with world.http("owner") as owner:
             assert (await owner.get("/api/me")).json()["agents"] == ["family", "work"]
 

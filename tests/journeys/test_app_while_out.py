@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 from playwright.sync_api import Page, expect
 
-from tests.journeys.browser import ANSWER_MS, connected, opened
+from tests.journeys.browser import ANSWER_MS, answer, connected, opened, say
 from tests.journeys.conftest import ROOT, Running, house_without_weights
 from tests.journeys.test_app_everywhere import AXE, violations
 
@@ -129,6 +129,8 @@ def test_what_nobody_stopped_heard_or_answered_is_told(own_house: Running, local
             "UPDATE alarms SET missed_at = ?, due_at = NULL WHERE name = ?", (time.time(), f"gym {locale[:2]}")
         )
     token = token_of(own_house, f"Uma {locale} phone", f"Uma {locale[:2]}")
+    with closing(sqlite3.connect(own_house.data / "devices.db")) as devices, devices:  # as if it had been there already
+        devices.execute("UPDATE devices SET created = 0 WHERE name = ?", (f"Uma {locale} phone",))
     with opened(own_house, token=token, locale=locale, viewport={"width": 320, "height": 640}) as page:
         connected(page)
         card = away(page, title)
@@ -146,3 +148,38 @@ def test_what_nobody_stopped_heard_or_answered_is_told(own_house: Running, local
             page.reload()
         connected(page)
         expect(card).to_have_count(0)
+
+
+def test_a_phone_that_has_just_come_in_begins_with_the_welcome(own_house: Running) -> None:
+    post(own_house, "/api/voice-messages", {"text": "to all, before you came"})
+    token = token_of(own_house, "Eve phone", "Eve")
+    with opened(own_house, token=token, viewport=PHONE) as page:
+        connected(page)
+        expect(page.locator(".welcome")).to_be_visible()
+        expect(away(page, "While you were out")).to_have_count(0)
+        leave(own_house, "Eve", "after you came")
+        page.reload()
+        expect(away(page, "While you were out")).to_contain_text("A message waits for you.", timeout=ANSWER_MS)
+
+
+@pytest.mark.parametrize("size", [PHONE, DESK], ids=["phone", "desk"])
+def test_what_was_said_is_never_under_what_waits(own_house: Running, size: dict[str, int]) -> None:
+    person = f"Ida {size['width']}"
+    token = token_of(own_house, f"{person} phone", person)
+    post(own_house, "/api/alarms", {"when": "tomorrow at six", "name": f"swim {size['width']}"})
+    with closing(sqlite3.connect(own_house.data / "tools" / "tools.db")) as tools, tools:  # a message would be read out
+        missed = "UPDATE alarms SET missed_at = ?, due_at = NULL WHERE name = ?"
+        tools.execute(missed, (time.time(), f"swim {size['width']}"))
+    with opened(own_house, token=token, viewport=size) as page:
+        connected(page)
+        card = away(page, "While you were out")
+        expect(card).to_be_visible(timeout=ANSWER_MS)
+        for _ in range(6):
+            say(page, "set a timer for ten minutes")
+            answer(page)
+            connected(page)
+        lower = card.bounding_box()
+        log = page.locator(".log").bounding_box()
+        assert lower and log and lower["y"] + lower["height"] <= log["y"]
+        last = page.locator(".log li:last-child .words")
+        expect(last).to_be_in_viewport(ratio=1)

@@ -221,7 +221,7 @@ def _saying(reminder: Reminder, now: float, zone: tzinfo | None) -> dict[str, An
 def shown(reminder: Reminder, now: float, zone: tzinfo | None) -> dict[str, Any]:
     """Return a reminder as data."""
     state = "unanswered" if reminder.unanswered else "told" if reminder.said else "waiting"
-    fields = {key: getattr(reminder, key) for key in ("id", "text", "person", "room", "rule", "heard", "due_at")}
+    fields = {key: getattr(reminder, key) for key in ("id", "text", "person", "room", "rule", "heard", "at", "due_at")}
     lately = reminder.missed_at is not None and now - reminder.missed_at < TELL_MISSED_SECONDS
     fields["missed_at"] = reminder.missed_at if lately else None
     return {**fields, "state": state, "when": when_words(reminder, now, zone)}

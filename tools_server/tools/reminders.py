@@ -44,7 +44,7 @@ from tools_server.values.shapes import DUE, IDS
 from wall.roles import NOBODY
 
 REMINDER: dict[str, Any] = {"id": str, "text": str, "person": str, "room": str, "rule": str, "heard": str}
-REMINDER |= {"due_at": float | None, "missed_at": float | None, "state": str, "when": str}
+REMINDER |= {"at": float | None, "due_at": float | None, "missed_at": float | None, "state": str, "when": str}
 
 MOST_REMINDERS = 300  # a household has fewer; a model in a loop does not get more
 UNANSWERED_SECONDS = 7 * 86_400  # then nobody asks about it any more

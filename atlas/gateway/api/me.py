@@ -25,6 +25,7 @@ class MeReply(ApiReply):
     language: str
     agents: list[str]
     version: str
+    since: float = Field(description="When this device was let in, in seconds since 1970; 0 for one without a token")
     by_cookie: bool = Field(description="Whether a cookie of the browser lets the caller in, which no page can show")
 
 
@@ -32,6 +33,7 @@ class MeReply(ApiReply):
 async def me(caller: AnyCaller, request: Request) -> MeReply:
     """Tell who the caller is, the agents they may talk to (the usual one first), and the house's language."""
     actor = caller.actor
+    devices = await caller.house.devices.list() if caller.house.devices else ()
     return MeReply(
         person=actor.person,
         device=actor.device,
@@ -40,5 +42,6 @@ async def me(caller: AnyCaller, request: Request) -> MeReply:
         language=caller.house.config.house.language,
         agents=list(agents_of(caller)),
         version=__version__,
+        since=next((one.created for one in devices if one.name == actor.device), 0.0),
         by_cookie=is_by_cookie(request),
     )

@@ -23,7 +23,10 @@ class ReminderItem(ApiReply):
     room: str
     rule: str = Field(description="A recurrence rule of RFC 5545; empty for once")
     heard: str = Field(description="Whom it waits to hear; empty when it waits for a time")
-    due_at: float | None = Field(description="Seconds since 1970")
+    at: float | None = Field(default=None, description="The moment that it is about, in seconds since 1970")
+    due_at: float | None = Field(
+        description="When it is said next; null when it was said in vain, or waits for a voice"
+    )
     missed_at: float | None = Field(description="When it was said long after its moment, for the house was off then")
     state: str
     when: str = Field(description="In words")

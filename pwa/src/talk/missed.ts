@@ -28,7 +28,10 @@ export interface WaitingThings {
   announcements?: readonly AnnouncementItem[]; // those that nobody could hear
 }
 
-/** Return what waits for a person: messages and announcements that nobody heard, and what nobody answered or stopped. */
+/**
+ * Return what waits for a person: messages and announcements that nobody heard, and what nobody answered or stopped.
+ * What was before `since`, when the device came into the house, was not missed on it.
+ */
 export function missedOf(
   {
     messages = [],
@@ -40,26 +43,32 @@ export function missedOf(
     announcements = [],
   }: WaitingThings,
   person = "",
+  since = 0,
 ): Missed[] {
   const isTheirs = (whose: string) => !whose || whose.toLowerCase() === person.toLowerCase();
+  const isSince = (at: number | null | undefined) => (at ?? since) >= since;
   return [
     ...messages
-      .filter(({ mine, heard_at }) => !mine && heard_at === null)
+      .filter(({ mine, heard_at, at }) => !mine && heard_at === null && isSince(at))
       .map(({ id }): Missed => ({ id, kind: "message", text: "" })),
-    ...asks.map(({ id, sentence, asked_at }): Missed => ({ id, kind: "ask", text: sentence, at: asked_at })),
+    ...asks
+      .filter(({ asked_at }) => isSince(asked_at))
+      .map(({ id, sentence, asked_at }): Missed => ({ id, kind: "ask", text: sentence, at: asked_at })),
     ...reminders
-      .filter(({ state }) => state === "unanswered")
+      .filter(({ state, at }) => state === "unanswered" && isSince(at))
       .map(({ id, text }): Missed => ({ id, kind: "reminder", text })),
     // One that comes again and again and is missed again is something new, as is such an alarm.
     ...reminders
-      .filter(({ state, missed_at }) => state !== "unanswered" && missed_at !== null)
+      .filter(({ state, missed_at }) => state !== "unanswered" && missed_at !== null && isSince(missed_at))
       .map(({ id, missed_at, text }): Missed => ({ id: `${id} ${missed_at}`, kind: "lateReminder", text })),
     ...timers
-      .filter(({ state }) => state === "ended")
+      .filter(({ state, ends_at }) => state === "ended" && isSince(ends_at))
       .map(({ id, name }): Missed => ({ id, kind: "timer", text: name })),
-    ...lateTimers.map(({ id, name, ends_at }): Missed => ({ id, kind: "lateTimer", text: name, at: ends_at ?? 0 })),
+    ...lateTimers
+      .filter(({ ends_at }) => isSince(ends_at))
+      .map(({ id, name, ends_at }): Missed => ({ id, kind: "lateTimer", text: name, at: ends_at ?? 0 })),
     ...alarms
-      .filter(({ missed_at, person: whose }) => missed_at !== null && isTheirs(whose))
+      .filter(({ missed_at, person: whose }) => missed_at !== null && isTheirs(whose) && isSince(missed_at))
       .map(
         ({ id, missed_at, silent, name, when }): Missed => ({
           id: `${id} ${missed_at}`,
@@ -67,7 +76,9 @@ export function missedOf(
           text: name || when,
         }),
       ),
-    ...announcements.map(({ id, text }): Missed => ({ id, kind: "announcement", text })),
+    ...announcements
+      .filter(({ at }) => isSince(at))
+      .map(({ id, text }): Missed => ({ id, kind: "announcement", text })),
   ];
 }
 

@@ -26,9 +26,7 @@ export function TalkPage() {
     <div class="talk-page">
       <h1 class="unseen">{words.value.talk.title}</h1>
       <AgentSwitch />
-      <div class="over">
-        <WhileOut />
-      </div>
+      <WhileOut />
       <Log />
       <Controls />
     </div>

@@ -38,11 +38,12 @@ export function WhileOut() {
   const say = words.value.away;
   const [waiting, setWaiting] = useState<Missed[]>([]);
   const person = me.value?.person;
+  const since = me.value?.since;
   useEffect(() => {
     if (person === undefined) return; // asked once, when it is known for whom
     let over = false;
     const look = async (returned: boolean): Promise<void> => {
-      const missed = await fetchMissed(person);
+      const missed = await fetchMissed(person, since);
       if (over || !missed) return;
       remember(stillSeen(missed, seen()));
       const unseen = unseenOf(missed, seen());
@@ -58,7 +59,7 @@ export function WhileOut() {
       document.removeEventListener("visibilitychange", returned);
       end();
     };
-  }, [account.value, person]);
+  }, [account.value, person, since]);
   if (!waiting.length) return null;
   const messages = waiting.filter(({ kind }) => kind === "message").length;
   function dismiss(): void {
@@ -98,7 +99,7 @@ function Sentence({ kind, text }: Pick<Missed, "kind" | "text">) {
 }
 
 /** Ask for all that may wait; null where the house does not answer, or not this person. */
-async function fetchMissed(person: string): Promise<Missed[] | null> {
+async function fetchMissed(person: string, since?: number): Promise<Missed[] | null> {
   try {
     const [{ messages }, { asks }, { reminders }, { timers }, late, { alarms }, { announcements }] = await Promise.all([
       request<VoiceMessagesReply>("/api/voice-messages"),
@@ -109,7 +110,11 @@ async function fetchMissed(person: string): Promise<Missed[] | null> {
       request<AlarmsReply>("/api/alarms"),
       request<MissedReply>("/api/announcements/missed"),
     ]);
-    return missedOf({ messages, asks, reminders, timers, lateTimers: late.timers, alarms, announcements }, person);
+    return missedOf(
+      { messages, asks, reminders, timers, lateTimers: late.timers, alarms, announcements },
+      person,
+      since,
+    );
   } catch (trouble) {
     if (!(trouble instanceof HouseTrouble)) throw trouble; // else the line says how the house is
     return null;
