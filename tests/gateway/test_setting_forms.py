@@ -254,13 +254,32 @@ async def test_a_daily_backup_is_wanted_at_once_and_its_passphrase_is_shown_to_n
 ) -> None:
     async with api_house(config, data) as world, world.http("owner") as owner:
         world.house.settings = settings_of(data)
-        values = {"folder": "/media/disk", "hour": 4, "passphrase_file": "four words on a card"}
+        (data / "disk").mkdir()
+        values = {"folder": str(data / "disk"), "hour": 4, "passphrase_file": "four words on a card"}
         saved = await owner.put(f"{FORMS}/backup", json={"values": values})
         assert saved.status_code == 200
         wanted = world.house.config.backup
-        assert (wanted.folder, wanted.hour, wanted.retain) == ("/media/disk", 4, 7)
+        assert (wanted.folder, wanted.hour, wanted.retain) == (str(data / "disk"), 4, 7)
         assert passphrase_of(wanted) == "four words on a card"
         assert "four words" not in (await owner.get(FORMS)).text + (data / "atlas.toml").read_text()
+
+
+async def test_a_folder_for_backups_has_to_be_there_writable_and_apart_from_the_house(
+    config: Config, data: Path
+) -> None:
+    async with api_house(config, data) as world, world.http("owner") as owner:
+        world.house.settings = settings_of(data)
+        (data / "a file").touch()
+        for folder, code in (
+            ("/media/none", "no_folder"),
+            (str(data / "a file"), "no_folder"),
+            (str(data.parent), "house_inside"),
+        ):
+            refused = await owner.put(f"{FORMS}/backup", json={"values": {"folder": folder}})
+            error = refused.json()["error"]
+            assert (refused.status_code, error["code"], error["field"]) == (400, code, "folder")
+        assert world.house.config.backup.folder == ""
+        assert (await owner.put(f"{FORMS}/backup", json={"values": {"folder": "", "hour": 5}})).status_code == 200
 
 
 async def test_language_and_wake_words_wait_for_the_next_start_and_say_so(config: Config, data: Path) -> None:

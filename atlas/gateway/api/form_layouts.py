@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import math
+import os
 import re
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, fields
+from pathlib import Path
 from typing import Any, Literal, TypeGuard
 from urllib.parse import urlsplit
 
@@ -76,6 +78,9 @@ SENTENCES = {  # what does not fit a field, by the code that a page may say in w
     "missing": "that is needed",
     "no_ears": "nothing on this machine hears that language",
     "common_phrase": "people say that all day, and the house would wake; take a name or two words, such as hey atlas",
+    "no_folder": "there is no such folder: make it, or connect its disk, then save again",
+    "no_writing": "the house may not write into that folder: give it to the user that runs the house, then save again",
+    "house_inside": "the house itself lies in that folder: name one of its own, on another disk",
     "not_folder": "a folder is written from the root of the disk, such as /media/disk/atlas",
     "not_passphrase": (
         f"a passphrase has at least {FEWEST_PASSPHRASE_CHARACTERS} characters: a few words, written down elsewhere too"
@@ -428,6 +433,19 @@ def check_ears(config: Config, values: Mapping[str, Value]) -> None:
         needed = usual_ears(languages)
         chosen = "take stt_model out of [speech], and run " if is_deaf else ""
         raise misfit("no_ears", "language", f"{chosen}`atlas models pull {needed}`, then save again")
+
+
+def check_backup(config: Config, values: Mapping[str, Value]) -> None:
+    """Raise `RequestError` for a folder in which no backup could be made tonight. Looks at the disk."""
+    if not values.get("folder"):
+        return
+    folder = Path(str(values["folder"]))
+    if not folder.is_dir():
+        raise misfit("no_folder", "folder")
+    if config.data.resolve().is_relative_to(folder.resolve()):
+        raise misfit("house_inside", "folder")
+    if not os.access(folder, os.W_OK | os.X_OK):
+        raise misfit("no_writing", "folder")
 
 
 def _standing_words(config: Config, field: FormField) -> Value:

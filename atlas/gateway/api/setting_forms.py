@@ -14,6 +14,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Annotated, Any
 
+import anyio.to_thread
 from fastapi import Query
 from pydantic import Field
 
@@ -29,6 +30,7 @@ from atlas.gateway.api.form_layouts import (
     FormName,
     Value,
     as_list,
+    check_backup,
     check_ears,
     check_entry,
     check_wake_words,
@@ -158,6 +160,8 @@ async def _saved(caller: Caller, form: FormName, body: FormValues, number: int, 
         check_wake_words(settings.config, values)
     if form == "house":
         check_ears(settings.config, values)
+    if form == "backup":
+        await anyio.to_thread.run_sync(check_backup, settings.config, values)  # a sleeping disk takes its time
     if layout.several:
         check_entry(settings.config, layout, number, values)
     await _may_change(caller, [f"{'.'.join(entry.section_of(known[name]))}.{known[name].key}" for name in values])

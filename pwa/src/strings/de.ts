@@ -416,6 +416,11 @@ export const de: Words = {
       not_mail: "Eine E-Mail-Adresse hat ein @ und keine Leerzeichen.",
       name_twice: "So heißt schon eins.",
       missing: "Das wird gebraucht.",
+      no_folder:
+        "Diesen Ordner gibt es auf diesem Rechner nicht. Leg ihn an oder schließ seine Platte an, dann noch einmal speichern. Er kann etwa /media/platte/atlas heißen.",
+      no_writing:
+        "Das Haus darf in diesen Ordner nicht schreiben. Gib ihn dem Benutzer, der das Haus betreibt, dann noch einmal speichern.",
+      house_inside: "Das Haus selbst liegt in diesem Ordner. Bitte nenne einen eigenen, auf einer anderen Platte.",
       not_folder: "Bitte einen Ordner von der Wurzel der Platte an, etwa /media/platte/atlas.",
       not_passphrase: "Bitte mindestens 12 Zeichen: ein paar Wörter, die auch anderswo aufgeschrieben sind.",
       not_whole_hour: "Bitte eine Stunde von 0 bis 23.",

@@ -405,6 +405,10 @@ export const en = {
       not_mail: "A mail address has an @ in it, and no spaces.",
       name_twice: "There is one of that name already.",
       missing: "This is needed.",
+      no_folder:
+        "There is no such folder on this machine. Make it, or connect its disk, then save again. It may look like /media/disk/atlas.",
+      no_writing: "The house may not write into this folder. Give it to the user that runs the house, then save again.",
+      house_inside: "The house itself lies in this folder. Please name one of its own, on another disk.",
       not_folder: "Please write a folder from the root of the disk, such as /media/disk/atlas.",
       not_passphrase: "Please take at least 12 characters: a few words, written down elsewhere too.",
       not_whole_hour: "Please write an hour from 0 to 23.",
