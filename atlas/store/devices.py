@@ -20,7 +20,7 @@ from wall.roles import NOBODY, ROLES, Role, may
 
 FILE = "devices.db"  # in the data directory; `atlas token` writes it while the house runs
 TOKEN = re.compile(r"atlas_[A-Za-z0-9_-]{32}")  # 192 random bits: nobody guesses one
-NAME = re.compile(r"[A-Za-z0-9](?:[A-Za-z0-9 ._-]{0,38}[A-Za-z0-9])?")
+NAME_CHARACTERS = 40  # of a device: "Grandmother's kitchen tablet" fits
 ROOM = re.compile(r"[^\W_](?:[\w .'’-]{0,38}[\w.])?")
 PERSON = re.compile(r"[^\W\d_](?:[\w .'’-]{0,38}[\w.])?")
 TERMINAL = "owner"  # the device that the terminal is
@@ -141,7 +141,8 @@ class DeviceStore:
         expires = None if hours is None else now + hours * 3600
 
         def insert(connection: sqlite3.Connection) -> None:
-            if connection.execute("SELECT 1 FROM devices WHERE name = ?", (name,)).fetchone():
+            taken = {one.casefold() for (one,) in connection.execute("SELECT name FROM devices")}
+            if name.casefold() in taken:  # which SQLite's NOCASE knows of the letters a to z alone
                 raise RequestError(
                     f"a device called {name!r} has a token already",
                     code="name_taken",
@@ -276,14 +277,25 @@ async def open_devices(data: Path) -> AsyncIterator[DeviceStore]:
 
 def check_device(name: str, role: str, person: str, room: str) -> None:
     """Raise `RequestError` for a name, person or room that is odd, and for a role that there is none of."""
-    if not NAME.fullmatch(name):
-        hint = "use 1 to 40 letters a to z, digits, spaces, dots, dashes or underscores, as in kitchen-tablet"
+    if not _is_name(name):
+        hint = f"use up to {NAME_CHARACTERS} characters with a letter or digit among them, as in Mia's tablet"
         raise RequestError(f"{name!r} cannot be the name of a device", code="invalid_name", param="name", hint=hint)
     if role not in ROLES:
         hint = f"roles are {', '.join(ROLES)}"
         raise RequestError(f"no role is called {role!r}", code="invalid_role", param="role", hint=hint)
     _check_person(person)
     _check_room(room)
+
+
+def _is_name(name: str) -> bool:
+    """Tell whether people could call a device so, and a terminal and an address of the house could repeat it."""
+    return (
+        len(name) <= NAME_CHARACTERS
+        and name.isprintable()  # no second line in a log, and nothing that turns the text around it
+        and name == name.strip()
+        and not name.startswith("-")  # which a terminal takes for an option
+        and any(letter.isalnum() for letter in name)  # ".." in an address is somewhere else
+    )
 
 
 def _known_names(connection: sqlite3.Connection, person: str) -> list[str]:

@@ -27,6 +27,9 @@ async def owner_inviting(browser: Browser, secure: Secure) -> Page:
     return page
 
 
+MIAS = "Mia's phone!"  # as people call it
+
+
 async def scanned(picture: Locator) -> str:
     """Read a QR code off the pixels that are shown, as a phone's camera does."""
     with open_image(io.BytesIO(await picture.screenshot())) as image:
@@ -38,9 +41,9 @@ async def scanned(picture: Locator) -> str:
 async def test_a_second_browser_comes_in_by_the_qr_code_and_is_shut_out_while_the_house_talks_to_it(config, data):
     async with secured(config, data) as secure, browser_trusting(secure) as browser:
         owner = await owner_inviting(browser, secure)
-        await owner.get_by_label("Name of the device").fill("mias phone")
+        await owner.get_by_label("Name of the device").fill(MIAS)
         await owner.get_by_label("What it may do").select_option("Child")
-        await owner.get_by_label("Whose alone it is").fill("Mia")
+        await owner.get_by_label("Whose is it?").fill("Mia")
         await owner.get_by_role("button", name="Invite it").click()
         await owner.evaluate(AXE.read_text(encoding="utf-8"))
         assert await owner.evaluate("async () => (await window.axe.run()).violations.map(({ id }) => id)") == []
@@ -56,16 +59,16 @@ async def test_a_second_browser_comes_in_by_the_qr_code_and_is_shut_out_while_th
         assert "#" not in phone.url, "the secret does not stay in the address"
         await phone.get_by_role("button", name="Let this device in").click()
         await at_talk(phone)
-        assert await device_of(phone) == "mias phone"
+        assert await device_of(phone) == MIAS
         assert await phone.evaluate("localStorage.getItem('atlas.token')") is None
-        await expect(owner.get_by_text("mias phone has come in.")).to_be_visible()
+        await expect(owner.get_by_text(f"{MIAS} has come in.")).to_be_visible()
         await owner.get_by_role("button", name="Done").click()
 
         secure.world.chat.endless = True
         await phone.locator("#words").fill("tell me a long story")
         await phone.keyboard.press("Enter")
         await expect(phone.locator(".entry.house .words").last).to_contain_text("and on and on")
-        await owner.get_by_role("button", name="mias phone").click()
+        await owner.get_by_role("button", name=MIAS).click()
         for _ in range(2):
             await owner.get_by_role("button", name="Take its token back").click()
         await expect(phone.get_by_role("alert").first).to_contain_text("does not know this device any more")

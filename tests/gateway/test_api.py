@@ -7,6 +7,7 @@ import sqlite3
 import time
 from contextlib import closing
 from dataclasses import replace
+from urllib.parse import quote
 
 import anyio
 
@@ -488,6 +489,15 @@ async def test_nobody_but_an_owner_is_told_of_the_record_by_the_gate_either(conf
         for tool, arguments in (("record.rows", {}), ("record.verify", {}), ("rules.explain", {"agent": "family"})):
             for role, allowed in (("owner", True), ("adult", False), ("satellite", False)):
                 assert (await world.house.use_owner_tool(tool, arguments, Actor("", "x", role))).ok == allowed
+
+
+async def test_a_device_is_found_by_whatever_it_is_called(config, data):
+    async with api_house(config, data) as world, world.http("owner") as http:
+        for name in ("TV/DVD", "Mia's iPad", "50% off?#!"):
+            await world.devices.create(name, "adult")
+            where = f"/api/devices/{quote(name, safe='')}"
+            assert (await http.patch(where, json={"room": "Attic"})).json()["name"] == name
+            assert (await http.delete(where)).status_code == 204
 
 
 async def test_a_page_learns_what_it_need_not_offer_and_why(config, data):

@@ -51,7 +51,7 @@ def test_an_owner_says_whose_a_device_is_and_its_person_finds_their_words_there(
         page.evaluate(AXE.read_text(encoding="utf-8"))
         page.get_by_role("link", name="Say whose it is").click()
         page.get_by_role("button", name="new tablet").click()
-        page.get_by_label("Whose alone it is").fill("pia")
+        page.get_by_label("Whose is it?").fill("pia")
         same = page.get_by_label("It is the same person: this device may read what they said")
         expect(same).not_to_be_checked()
         assert not (wrong := violations(page)), wrong

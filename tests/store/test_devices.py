@@ -100,14 +100,27 @@ async def test_what_is_no_token_opens_nothing(data, guess):
         assert await devices.find(guess) is None
 
 
-@pytest.mark.parametrize("name", ["", " ", "-x", "x ", "a" * 41, "küche", "a/b", "a\nb", "'; drop table devices"])
+@pytest.mark.parametrize("name", ["", " ", "-x", "x ", "a" * 41, "..", "a\nb", "a\u202eb"])
 async def test_an_odd_name_is_refused_with_what_would_be_right(data, name):
     async with open_devices(data) as devices:
         with pytest.raises(RequestError) as trouble:
             await devices.create(name, "owner")
         assert trouble.value.param == "name"
-        assert "kitchen-tablet" in trouble.value.hint
+        assert "Mia's tablet" in trouble.value.hint
         assert await devices.list() == ()
+
+
+@pytest.mark.parametrize(
+    "name", ["Mia's iPad", "Mia phone!", "küche", "TV/DVD", "Opas 📱", "客厅", "'; drop table devices"]
+)
+async def test_a_device_is_called_as_people_call_it(data, name):
+    async with open_devices(data) as devices:
+        actor = await devices.find(await devices.create(name, "owner"))
+        assert actor and actor.device == name
+        with pytest.raises(RequestError, match="already"):
+            await devices.create(name.upper(), "guest")
+        assert await devices.change(name, room="hall")
+        assert await devices.revoke(name)
 
 
 @pytest.mark.parametrize("second", ["phone", "Phone"])

@@ -52,7 +52,7 @@ async def list_devices(caller: OwnerCaller) -> TokenDevicesReply:
     return TokenDevicesReply(devices=[_item(one, caller) for one in await devices_of(caller).list()])
 
 
-@router.patch("/{device}")
+@router.patch("/{device:path}")
 async def change_device(caller: OwnerCaller, device: DeviceName, change: TokenDeviceChange) -> TokenDeviceItem:
     """Say where a device stands and whose it is, from its next connection on."""
     devices = devices_of(caller)
@@ -64,7 +64,7 @@ async def change_device(caller: OwnerCaller, device: DeviceName, change: TokenDe
     return _item(changed, caller)
 
 
-@router.delete("/{device}", status_code=204)
+@router.delete("/{device:path}", status_code=204)
 async def revoke_device(caller: OwnerCaller, device: DeviceName) -> None:
     """Take a device's token back, at once; what it has open is closed within a second."""
     if device.casefold() == caller.actor.device.casefold():

@@ -799,9 +799,10 @@ export const de: Words = {
     neverSeen: "nie gesehen",
     letIn: "Handy oder Bildschirm hinzufügen",
     deviceName: "Name des Geräts",
-    deviceExample: "mias-handy",
+    deviceExample: "Mias Handy",
     role: "Was es darf",
-    whose: "Wem allein es gehört (leer: mehreren)",
+    whose: "Wem gehört es?",
+    ofSeveral: "Mehreren",
     comesBy: "Wie es hereinkommt",
     byCamera: "Mit der Kamera: ein Handy oder Tablet",
     byDigits: "Mit sechs Ziffern: ein Bildschirm oder Computer",
@@ -916,7 +917,8 @@ export const de: Words = {
       person_known:
         "Das Haus kennt schon jemanden mit diesem Namen, und dieses Gerät könnte alles lesen, was sie oder er je gesagt hat. Ist es derselbe Mensch, dann bestätige das; sonst nimm einen anderen Namen.",
       name_taken: "Ein Gerät mit diesem Namen gibt es schon.",
-      invalid_name: "Ein Name hat 1 bis 40 Buchstaben a bis z, Ziffern, Leerzeichen, Punkte oder Striche.",
+      invalid_name:
+        "Ein Name hat bis zu 40 Zeichen, darunter ein Buchstabe oder eine Ziffer, und beginnt nicht mit einem Strich.",
       invalid_person:
         "Der Name eines Menschen beginnt mit einem Buchstaben und hat höchstens 40 Buchstaben, Leerzeichen und Striche.",
       invalid_room: "Der Name eines Raums hat höchstens 40 Buchstaben, Ziffern, Leerzeichen und Striche.",

@@ -779,9 +779,10 @@ export const en = {
     neverSeen: "never seen",
     letIn: "Add a phone or a screen",
     deviceName: "Name of the device",
-    deviceExample: "mias-phone",
+    deviceExample: "Mia's phone",
     role: "What it may do",
-    whose: "Whose alone it is (empty: several people's)",
+    whose: "Whose is it?",
+    ofSeveral: "Several people's",
     comesBy: "How it comes in",
     byCamera: "By its camera: a phone or tablet",
     byDigits: "By six digits: a screen or computer",
@@ -886,7 +887,8 @@ export const en = {
       person_known:
         "The house knows somebody of that name, and this device would read all that they ever said to it. If it is the same person, say so; else take another name.",
       name_taken: "A device of that name is there already.",
-      invalid_name: "A name has 1 to 40 letters a to z, digits, spaces, dots, dashes or underscores.",
+      invalid_name:
+        "A name has up to 40 characters, with a letter or digit among them, and does not begin with a dash.",
       invalid_person: "A person's name begins with a letter and has at most 40 letters, spaces and dashes.",
       invalid_room: "A room's name has at most 40 letters, digits, spaces and dashes.",
       not_here: "This model comes from a terminal: atlas models pull NAME.",

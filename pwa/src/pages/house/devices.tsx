@@ -105,7 +105,12 @@ function DeviceSheet({ device, onClose }: { device: TokenDeviceItem; onClose: ()
         </label>
         <label>
           {say.whose}
-          <input value={person} maxLength={40} onInput={(event) => setPerson(event.currentTarget.value)} />
+          <input
+            value={person}
+            maxLength={40}
+            placeholder={say.ofSeveral}
+            onInput={(event) => setPerson(event.currentTarget.value)}
+          />
         </label>
         {known && <SamePerson same={same} onChange={setSame} />}
         {sure && <p class="trouble">{say.revokeSure}</p>}

@@ -73,7 +73,7 @@ function Wanted({ onInvited }: { onInvited: (name: string, reply: InvitationRepl
           ))}
         </select>
       </label>
-      <TextField label={say.whose} value={person} maxLength={40} list="people-here" />
+      <TextField label={say.whose} value={person} maxLength={40} placeholder={say.ofSeveral} list="people-here" />
       <datalist id="people-here">
         {people.map((one) => (
           <option key={one.name} value={one.name} />
