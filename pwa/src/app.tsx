@@ -8,6 +8,7 @@ import { agent } from "./house/agent.ts";
 import { line, story, talk } from "./house/house.ts";
 import { me } from "./house/me.ts";
 import { newer } from "./house/offline.ts";
+import { refusalOf } from "./house/refused.ts";
 import { AccountOffer } from "./offer.tsx";
 import { More } from "./pages/more.tsx";
 import { Icon, type IconName } from "./parts/icon.tsx";
@@ -23,6 +24,7 @@ interface Page {
   view: ComponentType;
   inBar: boolean; // of a phone; the others are reached through "More"
   forOwner?: boolean;
+  tool?: string; // who is refused this one finds nothing there
 }
 
 type PageName = keyof typeof words.value.pages;
@@ -33,16 +35,23 @@ const PAGES: Partial<Record<PageName, Page>> = {
   time: { icon: "time", view: later(async () => (await import("./pages/time.tsx")).Time), inBar: true },
   lists: { icon: "lists", view: later(async () => (await import("./pages/lists.tsx")).Lists), inBar: true },
   board: { icon: "board", view: later(async () => (await import("./pages/board.tsx")).Board), inBar: false },
-  notes: { icon: "notes", view: later(async () => (await import("./pages/notes.tsx")).Notes), inBar: false },
+  notes: {
+    icon: "notes",
+    view: later(async () => (await import("./pages/notes.tsx")).Notes),
+    inBar: false,
+    tool: "notes.list",
+  },
   messages: {
     icon: "messages",
     view: later(async () => (await import("./pages/messages.tsx")).Messages),
     inBar: false,
+    tool: "messages.list",
   },
   calendar: {
     icon: "calendar",
     view: later(async () => (await import("./pages/calendar.tsx")).Calendar),
     inBar: false,
+    tool: "calendar.list",
   },
   past: { icon: "past", view: later(async () => (await import("./pages/past.tsx")).Past), inBar: false },
   house: {
@@ -57,7 +66,9 @@ const PAGES: Partial<Record<PageName, Page>> = {
 /** The pages that are for whoever looks. */
 export function pagesOf(): [PageName, Page][] {
   const entries = Object.entries(PAGES) as [PageName, Page][];
-  return entries.filter(([, { forOwner }]) => !forOwner || me.value?.role === "owner");
+  return entries.filter(
+    ([, { forOwner, tool }]) => (!forOwner || me.value?.role === "owner") && !(tool && refusalOf(tool)),
+  );
 }
 
 export function App() {

@@ -43,10 +43,11 @@ export class Live<Data> {
   }
 }
 
-/** Keep `path` live while the component is shown; `kinds` are the changes that concern it. */
+/** Keep `path` live while the component is shown, "" asks for nothing; `kinds` are the changes that concern it. */
 export function useLive<Data>(path: string, ...kinds: string[]): Live<Data> {
   const live = useMemo(() => new Live<Data>(path), [path]);
   useEffect(() => {
+    if (!path) return;
     const look = () => document.hidden || void live.refresh();
     look();
     const hasEvents = kinds.length > 0 && !kinds.includes(UNTOLD);

@@ -6,6 +6,7 @@ import { agent } from "../house/agent.ts";
 import { say as sayToHouse, story, talk } from "../house/house.ts";
 import { me } from "../house/me.ts";
 import { prefer, preferences } from "../house/preferences.ts";
+import { refusalOf } from "../house/refused.ts";
 import { AgentSwitch, agentName } from "../parts/agent-switch.tsx";
 import { useFollow } from "../parts/follow.ts";
 import { Icon } from "../parts/icon.tsx";
@@ -51,12 +52,13 @@ function Log() {
 
 function Welcome() {
   const say = words.value.talk;
+  const ideas = [...say.ideas, ...(refusalOf("lists.add") ? [] : [say.listIdea]), say.helpIdea];
   return (
     <div class="welcome">
       <p class="hello">{say.hello[partOfDay(new Date().getHours())]}</p>
       <p>{say.welcome}</p>
       <ul class="ideas" aria-label={say.ideasLabel}>
-        {say.ideas.map((idea) => (
+        {ideas.map((idea) => (
           <li key={idea}>
             <button type="button" onClick={() => sayToHouse(idea)}>
               {idea}

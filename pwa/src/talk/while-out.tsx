@@ -39,11 +39,12 @@ export function WhileOut() {
   const [waiting, setWaiting] = useState<Missed[]>([]);
   const person = me.value?.person;
   const since = me.value?.since;
+  const resides = me.value?.role !== "guest"; // what was missed by the household is no guest's, and not asked for
   useEffect(() => {
     if (person === undefined) return; // asked once, when it is known for whom
     let over = false;
     const look = async (returned: boolean): Promise<void> => {
-      const missed = await fetchMissed(person, since);
+      const missed = await fetchMissed(person, resides, since);
       if (over || !missed) return;
       remember(stillSeen(missed, seen()));
       const unseen = unseenOf(missed, seen());
@@ -59,7 +60,7 @@ export function WhileOut() {
       document.removeEventListener("visibilitychange", returned);
       end();
     };
-  }, [account.value, person, since]);
+  }, [account.value, person, resides, since]);
   if (!waiting.length) return null;
   const messages = waiting.filter(({ kind }) => kind === "message").length;
   function dismiss(): void {
@@ -99,16 +100,16 @@ function Sentence({ kind, text }: Pick<Missed, "kind" | "text">) {
 }
 
 /** Ask for all that may wait; null where the house does not answer, or not this person. */
-async function fetchMissed(person: string, since?: number): Promise<Missed[] | null> {
+async function fetchMissed(person: string, resides: boolean, since?: number): Promise<Missed[] | null> {
   try {
     const [{ messages }, { asks }, { reminders }, { timers }, late, { alarms }, { announcements }] = await Promise.all([
-      request<VoiceMessagesReply>("/api/voice-messages"),
+      resides ? request<VoiceMessagesReply>("/api/voice-messages") : { messages: [] },
       request<MissedAsksReply>("/api/asks/missed"),
       request<RemindersReply>("/api/reminders"),
       request<TimersReply>("/api/timers"),
-      request<MissedTimersReply>("/api/timers/missed"),
+      resides ? request<MissedTimersReply>("/api/timers/missed") : { timers: [] },
       request<AlarmsReply>("/api/alarms"),
-      request<MissedReply>("/api/announcements/missed"),
+      resides ? request<MissedReply>("/api/announcements/missed") : { announcements: [] },
     ]);
     return missedOf(
       { messages, asks, reminders, timers, lateTimers: late.timers, alarms, announcements },
