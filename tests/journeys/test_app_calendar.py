@@ -66,3 +66,29 @@ def test_an_event_repeats_from_its_own_day_as_it_is_chosen(
         events = events_of(own_house, page, TODAY, TODAY + timedelta(days=20))
         days = [event["start"][:10] for event in events if event["title"] == f"choir {locale[:2]}"]
         assert days == [str(IN_THREE_DAYS + timedelta(weeks=week)) for week in range(3)]
+
+
+def test_an_event_is_moved_to_another_day_hour_and_place_and_one_of_all_day_gets_a_time(own_house: Running) -> None:
+    headers = {"Authorization": f"Bearer {own_house.token}"}
+    with opened(own_house, path="calendar", viewport=PHONE) as page:
+        for body in (
+            {"title": "dentist", "start": f"{IN_THREE_DAYS}T15:30", "minutes": 45},
+            {"title": "picnic", "start": f"{IN_THREE_DAYS}"},
+        ):
+            assert page.request.post(f"{own_house.url}/api/calendar", headers=headers, data=body).ok
+        later = IN_THREE_DAYS + timedelta(days=1)
+        page.locator(".event", has_text="dentist").first.click()
+        page.get_by_label("Day", exact=True).fill(later.isoformat())
+        page.get_by_label("Time", exact=True).fill("16:15")
+        page.get_by_label("Where").fill("Main street 4")
+        page.get_by_role("button", name="Save").click()
+        expect(page.get_by_role("dialog")).to_have_count(0, timeout=ANSWER_MS)
+        expect(page.locator(".event", has_text="dentist").first).to_contain_text("Main street 4")
+        page.locator(".event", has_text="picnic").first.click()
+        page.get_by_label("Time (empty: all day)").fill("12:00")
+        page.get_by_role("button", name="Save").click()
+        expect(page.get_by_role("dialog")).to_have_count(0, timeout=ANSWER_MS)
+        events = {event["title"]: event for event in events_of(own_house, page, TODAY, TODAY + timedelta(days=7))}
+        assert events["dentist"]["start"][:16] == f"{later}T16:15"
+        assert events["dentist"]["end"][:16] == f"{later}T17:00", "it is as long as it was"
+        assert events["picnic"]["start"][:16] == f"{IN_THREE_DAYS}T12:00"

@@ -276,12 +276,22 @@ function EventSheet({ event, onClose }: { event: EventItem; onClose: () => void 
   const say = words.value.calendar;
   const title = useSignal(event.title);
   const start = startOf(event);
+  const [day, clock] = [event.start.slice(0, 10), event.all_day ? "" : event.start.slice(11, 16)]; // as the house has it
+  const date = useSignal(day);
+  const time = useSignal(clock);
+  const place = useSignal(event.place);
   const path = `/api/calendar/${encodeURIComponent(event.id || event.title)}?day=${isoDay(start)}`;
   const [result, run] = useFormResult();
   function save(submitted: SubmitEvent): void {
     submitted.preventDefault();
+    const isMoved = date.value !== day || time.value !== clock;
+    const changes = {
+      ...(title.value.trim() !== event.title && { title: title.value.trim() }),
+      ...(isMoved && { start: time.value ? `${date.value}T${time.value}` : date.value }),
+      ...(place.value.trim() !== event.place && { place: place.value.trim() }),
+    };
     void run(async () => {
-      if (title.value.trim() !== event.title) await attempt("PATCH", path, { title: title.value.trim() });
+      if (Object.keys(changes).length) await attempt("PATCH", path, changes);
       onClose();
       return { state: "none" };
     });
@@ -297,9 +307,14 @@ function EventSheet({ event, onClose }: { event: EventItem; onClose: () => void 
           {dayOf(start)}
           {!event.all_day && `, ${timeOf(start)}`}
         </p>
-        {event.place && <p class="soft">{event.place}</p>}
         {event.series && <p class="soft">{say.series}</p>}
         <TextField label={say.title} value={title} maxLength={200} required />
+        <div class="side-by-side">
+          <TextField label={say.date} value={date} type="date" required />
+          {/* What has a time or a place can be given another, and not be left without. */}
+          <TextField label={event.all_day ? say.time : say.clock} value={time} type="time" required={!event.all_day} />
+        </div>
+        <TextField label={say.place} value={place} maxLength={200} required={event.place !== ""} />
         <FormTrouble result={result} />
         <p class="answers">
           <button type="button" class="quiet" onClick={() => remove(false)}>

@@ -265,6 +265,7 @@ export const de: Words = {
     title: "Was",
     date: "Tag",
     time: "Uhrzeit (leer: ganztägig)",
+    clock: "Uhrzeit",
     place: "Wo",
     repeat: "Wiederholt sich",
     repeats: {

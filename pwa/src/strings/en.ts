@@ -262,6 +262,7 @@ export const en = {
     title: "What",
     date: "Day",
     time: "Time (empty: all day)",
+    clock: "Time",
     place: "Where",
     repeat: "Repeats",
     repeats: {
