@@ -117,3 +117,22 @@ def test_a_turn_shows_where_its_time_went_as_bars_on_one_clock(
         assert page.evaluate("document.documentElement.scrollWidth") <= width
         page.evaluate(AXE.read_text(encoding="utf-8"))
         assert not (wrong := violations(page)), wrong
+
+
+def test_on_a_phone_buttons_of_the_record_do_not_touch(own_house: Running) -> None:
+    with opened(own_house, path="house/record", viewport={"width": 390, "height": 844}) as page:
+        verify, download = (page.get_by_role("button", name=name) for name in ("Verify", "Download"))
+        expect(verify).to_be_visible(timeout=ANSWER_MS)
+        one, other = verify.bounding_box(), download.bounding_box()
+        assert one and other
+        below, beside = other["y"] - one["y"] - one["height"], other["x"] - one["x"] - one["width"]
+        assert max(below, beside) >= 8
+
+
+def test_a_model_that_no_button_fetches_says_what_does(own_house: Running) -> None:
+    with opened(own_house, path="house/models") as page:
+        coder = page.get_by_role("listitem").filter(has_text="Qwen2.5 Coder 1.5B")
+        expect(coder).to_contain_text("atlas models pull qwen2.5-coder-1.5b-instruct", timeout=ANSWER_MS)
+        of_a_hub = page.get_by_role("listitem").filter(has_text="Qwen2.5 3B Instruct")
+        expect(of_a_hub.get_by_role("button", name="Fetch")).to_be_visible()
+        expect(of_a_hub).not_to_contain_text("atlas models pull")

@@ -848,7 +848,8 @@ export const de: Words = {
     newSentence: "Ein neuer Satz",
     unlearn: "Verlernen",
     unlearnt: (text: string) => `„${text}“ ist verlernt.`,
-    pull: "Zum Holen müssen huggingface.co:443 und *.hf.co:443 erreicht werden dürfen. Wo kein Knopf ist: atlas models pull NAME.",
+    pull: "Zum Holen müssen huggingface.co:443 und *.hf.co:443 erreicht werden dürfen.",
+    pullByTerminal: "Aus einem Paketregister, im Terminal:",
     outside: "Was heute das Haus verließ",
     nothingLeft: "Nichts hat in den letzten 24 Stunden das Haus verlassen.",
     left: (count: number, bytes: string) =>

@@ -824,7 +824,8 @@ export const en = {
     newSentence: "A new sentence",
     unlearn: "Unlearn",
     unlearnt: (text: string) => `“${text}” is forgotten.`,
-    pull: "Fetching takes huggingface.co:443 and *.hf.co:443 among what may be reached. Where there is no button: atlas models pull NAME.",
+    pull: "Fetching takes huggingface.co:443 and *.hf.co:443 among what may be reached.",
+    pullByTerminal: "From a registry of packages, in a terminal:",
     outside: "What left the house today",
     nothingLeft: "Nothing left the house in the last 24 hours.",
     left: (count: number, bytes: string) =>

@@ -121,6 +121,11 @@ function Deeds({ model, onDone }: { model: ModelItem; onDone: () => Promise<void
   return (
     <>
       {pull?.error && <p class="trouble">{pull.error}</p>}
+      {!model.on_disk && !model.pullable && (
+        <p class="soft by-terminal">
+          {words.value.house.pullByTerminal} <code>atlas models pull {model.name}</code>
+        </p>
+      )}
       {!model.on_disk && model.pullable && (
         <button type="button" class="plain" aria-label={say.fetchOf(model.title)} onClick={fetchIt}>
           {pull?.error ? words.value.trouble.again : say.fetch}

@@ -117,10 +117,10 @@ function Verify() {
     <section aria-labelledby="verify">
       <h2 id="verify">{say.tabs.record}</h2>
       <p class="soft">{say.recordHow}</p>
-      <p>
+      <p class="chips">
         <button type="button" class="plain" onClick={verify}>
           {say.verify}
-        </button>{" "}
+        </button>
         <button
           type="button"
           class="plain"
