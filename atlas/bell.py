@@ -459,6 +459,7 @@ class Bell:
         result = await self._tools.call(ToolCall(fresh_id("call"), f"{kind}.due", {}), HOUSE, "")
         if kind == TIMERS and result.ok:
             self._speakers.show(result.data.get("waiting", ()))
+            self._note_stopped(result.data)
         if result.ok == (kind in self._away):  # say it once, both when it goes and when it comes back
             self._away ^= {kind}
             log.warning("the bell %s", f"sees {kind} again" if result.ok else f"cannot see the {kind}: {result.text}")
@@ -469,6 +470,13 @@ class Bell:
         if not result.ok:
             return []
         return [*result.data.get(TIMERS if kind == TIMERS else "due", ()), *self._rang_before(result.data)]
+
+    def _note_stopped(self, data: Mapping[str, Any]) -> None:
+        """Let rest what somebody stopped by a command: it was noted that it rings, and it no longer does."""
+        still = {str(one["id"]) for name in ("ringing", TIMERS) for one in data.get(name, ())}
+        for kind, id in {*self._rung} - {*self._told, *self._telling}:
+            if kind == TIMERS and "ringing" in data and id not in still:
+                self._speakers.stop(id)
 
     def _rang_before(self, data: Mapping[str, Any]) -> list[Mapping[str, Any]]:
         """Return the timers that rang when the house, of which this is a later start, ended."""

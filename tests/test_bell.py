@@ -56,8 +56,8 @@ class TimerShelf:
             return ToolResult(call.id, False, "The tools are away.")
         if call.name == "timers.announced":
             for identity in call.arguments["ids"]:
-                ended = self.ringing.pop(identity, None) or self.due.pop(identity)
-                if call.arguments.get("ringing"):
+                ended = self.ringing.pop(identity, None) or self.due.pop(identity, None)
+                if ended and call.arguments.get("ringing"):
                     self.ringing[identity] = ended
         data = {"timers": list(self.due.values()), "ringing": list(self.ringing.values()), "coming": self.coming}
         return ToolResult(call.id, True, "", data)
@@ -260,6 +260,14 @@ async def test_what_a_room_rang_and_stopped_by_itself_while_the_house_was_dead_r
     again.speakers.rang("kitchen", "kitchen", ["t1"])
     assert await rung_in(again, 60) == []
     assert not shelf.ringing
+
+
+async def test_a_timer_that_somebody_stopped_by_a_command_rings_no_more_and_another_rings_on() -> None:
+    shelf = TimerShelf(timer("a", device="kitchen"), timer("b", device="attic"))
+    home = Room(shelf)
+    assert sorted(await rung_in(home, 2)) == [("attic", 0), ("kitchen", 0)]
+    del shelf.ringing["a"]  # as "stop", typed on a phone, does
+    assert await rung_in(home, 14) == [("attic", 1)]
 
 
 async def test_two_timers_ring_in_two_rooms_and_who_stops_one_does_not_stop_the_other() -> None:

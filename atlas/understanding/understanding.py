@@ -48,6 +48,7 @@ from atlas.understanding.uncertain_hearing import UncertainHearing
 from atlas.understanding.verification import Verification
 from atlas.understanding.wish_clauses import open_wish_clauses
 
+CANCEL_TIMER, SILENCE = "timers.cancel", {"silence": True}
 RINGING_TOOLS = ("timers.", "alarms.", "reminders.")
 
 
@@ -171,6 +172,7 @@ class Reader:
         if guessed := self._guessed(heard):
             return beside.meaning(guessed)
         meant = self._scopes.hold(heard, self._restrained.hold(heard, self._wanted(heard)))
+        meant = self._rather_what_rings(heard, meant)
         return beside.meaning(self._hearing.hardly(heard, meant) if turn.doubtful else meant)
 
     def _heard(self, turn: Turn, names: Names) -> SpokenTurn:
@@ -224,6 +226,15 @@ class Reader:
         likely = self._frames.guessed(heard.text)
         commands = self._wanted(heard.saying(likely)).commands if likely else ()
         return None if not commands or only_look(commands) else self._questions.whether(likely, commands)
+
+    def _rather_what_rings(self, heard: SpokenTurn, meant: TurnMeaning) -> TurnMeaning:
+        """Return "stop" as what ends a ring before it ends the timer that was just spoken of and still runs."""
+        if [one.tool for one in meant.commands] != [CANCEL_TIMER]:
+            return meant
+        names_none = self.grammar.commands(heard.text, heard.names) == (Command(CANCEL_TIMER, {}),)  # "stop the timer"
+        if not (names_none or self.grammar.wants_silence(heard.text)):
+            return meant
+        return replace(meant, commands=tuple(Command(one.tool, {**one.arguments, **SILENCE}) for one in meant.commands))
 
     def _wanted(self, heard: SpokenTurn) -> TurnMeaning:
         """Return what is to be done, said or asked; of regional speech, as it would be written."""

@@ -205,7 +205,69 @@ async def test_a_ringing_timer_can_be_cancelled_but_not_paused(world: Any) -> No
     await world.ok("timers.start", seconds=60)
     world.pass_seconds(200)
     assert (await world.refused("timers.pause")).text.startswith("Your 1 minute timer ended 2 minutes ago.")
-    assert await world.said("timers.cancel") == "1 minute timer cancelled."
+    assert await world.said("timers.cancel") == "Your 1 minute timer ended 2 minutes ago."
+    assert (await world.ok("timers.due", "house")).data["timers"] == []
+
+
+async def _rings(world: Any) -> None:
+    ended = [timer["id"] for timer in (await world.ok("timers.due", "house")).data["timers"]]
+    await world.ok("timers.announced", "house", ids=ended, ringing=True)
+
+
+@pytest.mark.parametrize(
+    ("tool", "arguments"),
+    [
+        ("alarms.stop", {}),
+        ("timers.cancel", {}),
+        ("timers.cancel", {"seconds": 8}),
+        ("timers.cancel", {"seconds": 8, "silence": True}),
+        ("timers.cancel", {"seconds": 600, "silence": True}),  # it was set last, and is not what rings
+    ],
+)
+async def test_a_stop_ends_the_timer_that_rings_and_no_other(world: Any, tool: str, arguments: dict[str, Any]) -> None:
+    for seconds in (8, 300, 600):
+        await world.ok("timers.start", actor=KITCHEN, seconds=seconds)
+    world.pass_seconds(9)
+    await _rings(world)
+    assert await world.said(tool, actor=KITCHEN, **arguments) == "8 second timer stopped."
+    due = (await world.ok("timers.due", "house")).data
+    assert (due["timers"], due["ringing"]) == ([], [])
+    assert [timer["seconds"] for timer in due["waiting"]] == [300, 600]
+
+
+async def test_a_stop_tells_of_a_timer_that_has_just_ended_and_rings_no_more(world: Any) -> None:
+    await world.ok("timers.start", actor=KITCHEN, seconds=8)
+    await world.ok("timers.start", actor=KITCHEN, seconds=600)
+    world.pass_seconds(9)
+    assert await world.said("alarms.stop", actor=KITCHEN) == "Your 8 second timer is done."
+    assert await world.said("timers.cancel", actor=KITCHEN, seconds=8) == "Your 8 second timer is done."
+    assert (await world.ok("timers.due", "house")).data["timers"] == [], "it has been told"
+
+
+@pytest.mark.parametrize("arguments", [{"seconds": 600}, {"seconds": 300}])
+async def test_a_timer_that_is_named_is_cancelled_though_another_rings(world: Any, arguments: dict[str, Any]) -> None:
+    for seconds in (8, 300, 600):
+        await world.ok("timers.start", actor=KITCHEN, seconds=seconds)
+    world.pass_seconds(9)
+    await _rings(world)
+    assert (await world.said("timers.cancel", actor=KITCHEN, **arguments)).endswith("minute timer cancelled.")
+    assert [timer["seconds"] for timer in (await world.ok("timers.due", "house")).data["ringing"]] == [8]
+
+
+async def test_a_timer_set_after_another_ended_is_what_a_stop_means(world: Any) -> None:
+    await world.ok("timers.start", actor=KITCHEN, seconds=8)
+    world.pass_seconds(9)
+    await world.ok("timers.start", actor=KITCHEN, seconds=600)
+    said = await world.said("timers.cancel", actor=KITCHEN, seconds=600, silence=True)
+    assert said == "10 minute timer cancelled."
+
+
+async def test_a_stop_in_another_room_by_somebody_else_stops_no_timer(world: Any) -> None:
+    await world.ok("timers.start", actor=KITCHEN, seconds=8)
+    world.pass_seconds(9)
+    await _rings(world)
+    assert await world.said("alarms.stop", actor=BEDROOM) == "Nothing is ringing."
+    assert len((await world.ok("timers.due", "house")).data["ringing"]) == 1
 
 
 async def test_a_timer_that_ended_is_told_once_and_to_who_set_it(world: Any) -> None:

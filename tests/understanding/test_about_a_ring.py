@@ -9,6 +9,7 @@ import pytest
 from atlas.understanding.grammar import open_grammar
 from atlas.understanding.understanding import Reader
 from tests.houses import english, reader_of
+from tests.understanding.talking import Talk
 
 
 @cache
@@ -46,3 +47,28 @@ def test_what_may_be_meant_for_a_ring_is_heeded(language: str, text: str) -> Non
 @pytest.mark.parametrize(("language", "text"), [(one, text) for one, texts in OTHER.items() for text in texts])
 def test_other_talk_beside_a_ring_is_not(language: str, text: str) -> None:
     assert not reader(language).is_about_ring(text)
+
+
+@pytest.mark.parametrize("stop", ["Stop it!", "stop that", "stop the timer"])
+async def test_a_bare_stop_after_a_timer_was_set_ends_what_rings_first(stop: str) -> None:
+    talk = Talk(english(), "Kitchen")
+    await talk.say("set a timer for five minutes")
+    talk.calls()
+    await talk.say(stop)
+    ((tool, arguments),) = talk.calls()
+    assert tool == "alarms.stop" or (tool == "timers.cancel" and arguments["silence"] is True)
+
+
+@pytest.mark.parametrize(
+    "other",
+    [
+        *("cancel the five minute timer", "stop the pasta timer", "pause the timer", "stop the radio"),
+        *("cancel the kitchen timer", "stop it in the kitchen", "add five minutes to the timer"),
+    ],
+)
+async def test_what_names_another_thing_ends_no_ring_in_its_place(other: str) -> None:
+    talk = Talk(english(), "Kitchen")
+    await talk.say("set a timer for five minutes")
+    talk.calls()
+    await talk.say(other)
+    assert not any("silence" in arguments for _, arguments in talk.calls())

@@ -34,9 +34,9 @@ from tools_server.times.moving import moved, moved_rule
 from tools_server.times.ownership import ALARMS as ALARMS_OF
 from tools_server.times.ownership import changeable, refuse_more, refuse_over, role_of
 from tools_server.times.recurrence import local, moment, read
+from tools_server.times.rung_timers import snooze_timers, stopped_first
 from tools_server.times.spoken_time import day_words, moment_words, on_day
 from tools_server.times.time_phrase import ClockTime
-from tools_server.times.timer_snooze import snooze_timers
 from tools_server.times.when import WAKING, NotUnderstood, When, day_in, understand, understand_day
 from tools_server.times.when_grammar import read_words
 from tools_server.values.language import counted, plural, series, spoken_later
@@ -140,9 +140,11 @@ async def list_alarms(call: Call, day: Day = "") -> Result:
 
 @tool("alarms.stop", data=ALARMS, risk="change", idempotent=True, limit_seconds=10)
 async def stop(call: Call, name: Name = "") -> Result:
-    """Stop the alarm that is ringing or snoozed. One with a rule rings again at its next time."""
+    """Stop the alarm that is ringing or snoozed, or else a timer. An alarm with a rule rings again at its next time."""
     ringing = _ringing(call, name)
     if not ringing:
+        if not name and (stopped := stopped_first(call)):
+            return replace(stopped[0], data={"alarms": []})
         return Result(_("Nothing is ringing."), {"alarms": []})
     after = [following(alarm, call.now(), call.zone) for alarm in ringing]
     return _changed(call, ringing, after, _("Alarm stopped.") if len(ringing) == 1 else _("Alarms stopped."))

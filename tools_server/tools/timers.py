@@ -23,6 +23,7 @@ from tools_server.sdk.wording import NAMED, capital
 from tools_server.times import clock_steps
 from tools_server.times.clock_steps import follow_clock, note_clock
 from tools_server.times.ownership import TIMERS, changeable, refuse_more, refuse_over, role_of
+from tools_server.times.rung_timers import rung_here, stop_or_tell, stopped_first
 from tools_server.times.timer import (
     JUST_SECONDS,
     Timer,
@@ -143,8 +144,24 @@ async def left(call: Call, name: Name = "", seconds: Length = 0, room: Room = ""
 
 
 @tool("timers.cancel", data={"timer": TIMER}, risk="change", limit_seconds=10)
-async def cancel(call: Call, name: Name = "", seconds: Length = 0, room: Room = "") -> Result:
-    """Cancel one timer."""
+async def cancel(
+    call: Call,
+    name: Name = "",
+    seconds: Length = 0,
+    room: Room = "",
+    silence: Annotated[bool, Field(description="Only stop was said: what rings or has just rung goes first")] = False,
+) -> Result:
+    """Cancel one timer, or stop it where it rings."""
+    waiting = [timer for timer in _waiting(call) if not timer.ended(call.now())]
+    lately = None if room or _any_fits(waiting, name, seconds) else _ended_lately(call, name, seconds)
+    if lately:
+        return _told_stopped(call, stop_or_tell(call, lately))
+    if silence or not (name or seconds or room):
+        meant = [timer for timer in waiting if _any_fits([timer], name, seconds)]
+        since = max((timer.set_at for timer in meant), default=0.0)
+        ringing = any(timer.ringing for timer in rung_here(call))
+        if (silence or ringing) and (stopped := stopped_first(call, since)):
+            return _told_stopped(call, stopped)
     timer, label = _one(call, name, seconds, room)
     text = _("{label} cancelled.").format(label=capital(label))
     return _changed(call, timer, None, text)
@@ -529,6 +546,20 @@ def _announced(call: Call, name: str, seconds: int) -> Timer | None:
     wanted = plain_name(name)
     fitting = (t for t in map(_timer, rows) if wanted in ("", t.name) and seconds in (0, t.seconds))
     return next(fitting, None)
+
+
+def _told_stopped(call: Call, stopped: tuple[Result, Timer]) -> Result:
+    result, timer = stopped
+    return replace(result, data=_data(timer, call.now()))
+
+
+def _ended_lately(call: Call, name: str, seconds: int) -> Timer | None:
+    """Return the timer that ended last, of those that may be meant, whether or not the house has said so."""
+    if not (name or seconds):
+        return next(iter(rung_here(call)), None)
+    now = call.now()
+    unsaid = [timer for timer in _waiting(call) if timer.ended(now) and _any_fits([timer], name, seconds)]
+    return unsaid[-1] if unsaid else _announced(call, name, seconds)
 
 
 def _timer(row: sqlite3.Row) -> Timer:
