@@ -6,7 +6,7 @@ import logging
 import math
 from collections.abc import Awaitable, Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Literal, Protocol
 
 import anyio
@@ -37,6 +37,8 @@ NOTICED_SECONDS = 120.0  # what was not due for so long and is again is told aga
 LONG_OVER_SECONDS = 4 * 3600  # what ended longer ago is no news; whoever opens the app sees it
 # A timer that ended so long ago is told on its device, in its room or to its person, and not to the house.
 OLD_NEWS_SECONDS = 900
+LATE_SECONDS = 120.0  # a timer told this long after its end would have rung out by then: it is told, and rings no more
+ANSWER_SECONDS = 20.0  # whom the house has asked something has so long to answer before anything else is said there
 COMING_SECONDS = 86_400  # what rings later is told later
 MOST_COMING = 64  # of one device
 MOST_RANG = 1_024  # that devices rang while the house was away, and that it has not seen to be due
@@ -106,6 +108,7 @@ class Speakers:
         self._news: dict[str, Actor] = {}  # heard, and not yet told to the reminders
         self._some_news = anyio.Event()
         self._stopped: dict[str, None] = {}  # ids of what somebody stopped from elsewhere, the oldest first
+        self._asked: dict[str, float] = {}  # by device: when the house asked something there that waits for its answer
         self._attended: dict[str, float] = {}  # by device: when somebody called or silenced it
         self._rang: dict[tuple[str, str], str] = {}  # by id and device that rang it while the house was away: its room
         self._expected: dict[Speaker, frozenset[tuple[str, int]]] = {}  # what each was told last
@@ -133,6 +136,23 @@ class Speakers:
         self._attended[device] = anyio.current_time()
         if len(self._attended) > MOST_PEOPLE:
             del self._attended[next(iter(self._attended))]
+
+    def asked(self, device: str) -> None:
+        """Note that the house has just asked something there: nothing is said between a question and its answer."""
+        self._asked.pop(device, None)
+        self._asked[device] = anyio.current_time()
+        if len(self._asked) > MOST_PEOPLE:
+            del self._asked[next(iter(self._asked))]
+
+    def answered(self, device: str) -> None:
+        """Note that somebody has said something there."""
+        self._asked.pop(device, None)
+
+    def awaits_answer(self, due: Mapping[str, Any]) -> bool:
+        """Tell whether the house waits for an answer where this would be told first."""
+        now = anyio.current_time()
+        near = self.near(str(due.get("device", "")), str(due.get("room", "")), str(due.get("person", "")))
+        return any(now - self._asked.get(one.device, -math.inf) < ANSWER_SECONDS for one in near)
 
     def stop(self, id: str) -> None:
         """Note that somebody has stopped what rings, wherever they are."""
@@ -441,6 +461,8 @@ class Bell:
     def _may_tell(self, ring: Due, due: Mapping[str, Any]) -> bool:
         attempts = self._told.get(ring)
         again = attempts and due.get("urgent") and attempts.times < UNNOTED_RINGS
+        if ring[0] == TIMERS and self._speakers.awaits_answer(due):
+            return False
         return attempts is None or bool(again and anyio.current_time() - attempts.at >= AGAIN_SECONDS)
 
     def _may_be_played(self, kind: str, due: Mapping[str, Any]) -> bool:
@@ -459,7 +481,7 @@ class Bell:
         result = await self._tools.call(ToolCall(fresh_id("call"), f"{kind}.due", {}), HOUSE, "")
         if kind == TIMERS and result.ok:
             self._speakers.show(result.data.get("waiting", ()))
-            self._note_stopped(result.data)
+            self._note_ringing(result.data)
         if result.ok == (kind in self._away):  # say it once, both when it goes and when it comes back
             self._away ^= {kind}
             log.warning("the bell %s", f"sees {kind} again" if result.ok else f"cannot see the {kind}: {result.text}")
@@ -471,12 +493,14 @@ class Bell:
             return []
         return [*result.data.get(TIMERS if kind == TIMERS else "due", ()), *self._rang_before(result.data)]
 
-    def _note_stopped(self, data: Mapping[str, Any]) -> None:
-        """Let rest what somebody stopped by a command: it was noted that it rings, and it no longer does."""
-        still = {str(one["id"]) for name in ("ringing", TIMERS) for one in data.get(name, ())}
-        for kind, id in {*self._rung} - {*self._told, *self._telling}:
-            if kind == TIMERS and "ringing" in data and id not in still:
-                self._speakers.stop(id)
+    def _note_ringing(self, data: Mapping[str, Any]) -> None:
+        """Have what rings told as it stands now, and what somebody stopped by a command rest: it rings no longer."""
+        still = {str(one["id"]): one for name in ("ringing", TIMERS) for one in data.get(name, ())}
+        for ring, rung in list(self._rung.items()):
+            if ring[0] == TIMERS and (now := still.get(ring[1])):
+                self._rung[ring] = replace(rung, due=now)
+            elif ring[0] == TIMERS and "ringing" in data and ring not in {*self._told, *self._telling}:
+                self._speakers.stop(ring[1])
 
     def _rang_before(self, data: Mapping[str, Any]) -> list[Mapping[str, Any]]:
         """Return the timers that rang when the house, of which this is a later start, ended."""
@@ -508,7 +532,8 @@ class Bell:
                 if rung is None or ring[0] != TIMERS:
                     before = self._told[ring].times if ring in self._told else 0
                     self._told[ring] = _Told(before + 1, anyio.current_time())
-                if ringing and not rang and any(speaker.ring for speaker in speakers):
+                is_late = ring[0] == TIMERS and rung is None and float(due.get("late_seconds", 0)) >= LATE_SECONDS
+                if ringing and not (rang or is_late) and any(speaker.ring for speaker in speakers):
                     now, devices = anyio.current_time(), frozenset(speaker.device for speaker in speakers)
                     log.info("%s rings in %s, time %d", ring[1], ", ".join(sorted(devices)), times + 1)
                     self._rung[ring] = _Rung(
@@ -536,7 +561,7 @@ class Bell:
                 del self._rung[ring]
                 self._over |= {ring} if ring[0] == TIMERS else set()
                 log.info("%s %s", ring[1], "was heeded" if heeded else "rang, and nobody heeded it")
-            elif ring[0] == TIMERS and now - rung.at >= waits:
+            elif ring[0] == TIMERS and now - rung.at >= waits and not self._speakers.awaits_answer(rung.due):
                 again.append((ring, rung.due))
         return again
 

@@ -196,6 +196,9 @@ class House:
         """
         with trace.tracing(trace.current()) as stopwatch, ExitStack() as context:
             self._speakers.heard(turn.actor)  # a voice alone calls nobody's messages into a room
+            self._speakers.answered(turn.actor.device)
+            if not turn.spoken:
+                self._speakers.attended(turn.actor.device)  # who types there has seen what rings there
             if self.speaker_identification and not self._confirmations.asker(
                 turn
             ):  # what a room was asked, the room answers
@@ -227,6 +230,8 @@ class House:
                     raise
                 with anyio.CancelScope(shield=True):
                     await self._keep(exchange, answer)
+            if answer.messages and answer.messages[-1].text.rstrip().endswith("?"):
+                self._speakers.asked(turn.actor.device)
             if answer.path == "command" and len(exchange.recorder.results) == 1:
                 self._learn_reply(*exchange.recorder.results[0])
             if turn.spoken and turn.remembered:

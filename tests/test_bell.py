@@ -270,6 +270,52 @@ async def test_a_timer_that_somebody_stopped_by_a_command_rings_no_more_and_anot
     assert await rung_in(home, 14) == [("attic", 1)]
 
 
+async def test_what_ended_long_before_anybody_was_there_is_told_once_on_each_device() -> None:
+    shelf = TimerShelf(timer(person="Anna", text="Your 3 minute timer ended 5 minutes ago.", late_seconds=300))
+    rung = await rung_in(Room(shelf), 600)
+    assert sorted(rung) == [("attic", 0), ("kitchen", 0)]
+    assert not (shelf.due or shelf.ringing)
+
+
+async def test_a_timer_that_rings_on_is_told_by_the_age_that_it_has_then() -> None:
+    shelf, said = TimerShelf(timer(device="kitchen")), list[str]()
+    home = Room(shelf)
+
+    async def say(text: str) -> None: ...
+
+    async def ring(text: str, ringing: Ringing) -> None:
+        said.append(text)
+
+    with home.speakers.connected(Speaker("kitchen", "kitchen", say, ring=ring)):
+        await home.pass_time(5)
+        shelf.ringing["t1"] |= {"text": "Your 10 minute timer ended 12 seconds ago."}
+        await home.pass_time(10)
+    assert said == ["Your 10 minute timer has ended.", "Your 10 minute timer ended 12 seconds ago."]
+
+
+@pytest.mark.parametrize("before", [0, 1])  # the first ring, and one that comes again
+async def test_no_timer_is_told_between_a_question_of_the_house_and_its_answer(before: int) -> None:
+    home = Room(TimerShelf(timer(device="kitchen")))
+    if before:
+        assert await rung_in(home, 5) == [("kitchen", 0)]
+    home.speakers.asked("kitchen")
+    assert await rung_in(home, 15) == []
+    home.speakers.answered("kitchen")
+    assert (await rung_in(home, 2))[0] == ("kitchen", before)
+
+
+async def test_a_question_that_nobody_answers_holds_a_timer_back_for_a_moment_only() -> None:
+    home = Room(TimerShelf(timer(device="kitchen")))
+    home.speakers.asked("kitchen")
+    assert await rung_in(home, 25) == [("kitchen", 0)]
+
+
+async def test_a_question_on_a_phone_holds_back_no_timer_in_the_kitchen() -> None:
+    home = Room(TimerShelf(timer(device="kitchen")))
+    home.speakers.asked("attic")
+    assert await rung_in(home, 2) == [("kitchen", 0)]
+
+
 async def test_two_timers_ring_in_two_rooms_and_who_stops_one_does_not_stop_the_other() -> None:
     home = Room(TimerShelf(timer("a", device="kitchen"), timer("b", device="attic")))
     assert sorted(await rung_in(home, 2)) == [("attic", 0), ("kitchen", 0)]

@@ -15,6 +15,7 @@ from atlas.agents import prompt
 from atlas.agents.agent import AgentAnswer
 from atlas.agents.agent_asking import Asking
 from atlas.agents.tool_use import carry_out
+from atlas.bell import Speakers
 from atlas.config import Config
 from atlas.conversation import Actor, Message, ToolCall, ToolResult, Turn, Usage, fresh_id
 from atlas.errors import LlmGone, RequestError
@@ -429,6 +430,26 @@ async def test_announcing_reaches_the_named_device_or_all_of_them(world: World) 
             assert await world.house.announce("", "Fire!")
         assert not await world.house.announce("phone", "Too late.")
     assert sorted(heard) == [("phone", "Dinner!"), ("phone", "Fire!"), ("stove", "Fire!")]
+
+
+async def test_a_question_of_the_house_waits_for_its_answer_on_that_device(world: World) -> None:
+    async def asks(turn: Turn, emit: Emit) -> AgentAnswer:
+        await emit(TextDelta("Which timer?"))
+        return AgentAnswer("Which timer?", "command", "done", (Message("assistant", "Which timer?"),))
+
+    speakers = Speakers()
+    world.house = house_of(world.house.config, world.minds, speakers=speakers)
+
+    async def say(text: str) -> None: ...
+
+    with world.house.speaking_device("phone", "", say), world.house.speaking_device("stove", "kitchen", say):
+        world.agents["family"].script = asks
+        await world.ask("cancel the timer")
+        assert speakers.awaits_answer({"device": "phone"})
+        assert not speakers.awaits_answer({"device": "stove"})
+        world.agents["family"].script = echoes
+        await world.ask("the egg timer")
+        assert not speakers.awaits_answer({"device": "phone"})
 
 
 # ── reading ahead ──────────────────────────────────────────────────────────────────────────────────
