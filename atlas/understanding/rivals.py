@@ -121,9 +121,11 @@ def _what_is_changed_is_not_made_anew(rivals: Rivals) -> TurnMeaning | None:
     return rivals.unchanged if changes and rivals.parse.act in WRITTEN else None
 
 
-def _a_list_is_emptied(rivals: Rivals) -> TurnMeaning | None:
+def _all_of_them_are_taken_away(rivals: Rivals) -> TurnMeaning | None:
     """Keep "empty the shopping list": the parser knows no more than how to show it, or to take one thing off."""
-    return rivals.unchanged if {one.tool for one in rivals.commands} == {"lists.clear"} else None
+    return (
+        rivals.unchanged if {one.tool for one in rivals.commands} in ({"lists.clear"}, {"alarms.cancel_all"}) else None
+    )
 
 
 def _there_is_more_to_do(rivals: Rivals) -> TurnMeaning | None:
@@ -285,7 +287,7 @@ STEPS: tuple[Callable[[Rivals], TurnMeaning | None], ...] = (
     _the_list_says_what_is_missing,
     _what_is_deleted_is_not_written,
     _what_is_changed_is_not_made_anew,
-    _a_list_is_emptied,
+    _all_of_them_are_taken_away,
     _a_text_is_no_wish_beside_another,
     _there_is_more_to_do,
     _the_parser_is_unsure,

@@ -459,3 +459,23 @@ async def test_a_guest_is_told_the_alarms_of_guests_and_what_rings_and_not_when_
     await ring(world)
     told = {alarm["name"] for alarm in (await world.ok("alarms.list", actor=GUEST)).data["alarms"]}
     assert told == {"train", "therapy"}, "who hears it may stop it"
+
+
+async def test_all_alarms_are_cancelled_at_once_and_can_be_taken_back(world: Any) -> None:
+    assert await world.said("alarms.cancel_all") == "There are no alarms to cancel."
+    await world.ok("alarms.set", when="at 7")
+    await world.ok("alarms.set", when="every weekday at 8")
+    answer = await world.ok("alarms.cancel_all")
+    assert answer.text.startswith("Both alarms cancelled: ")
+    assert await world.said("alarms.list") == "There are no alarms."
+    await world.ok("history.undo")
+    assert len((await world.ok("alarms.list")).data["alarms"]) == 2
+
+
+async def test_a_guest_cancels_all_alarms_of_guests_and_no_other(world: Any) -> None:
+    guest = {"person": "", "device": "sofa", "role": "guest", "room": ""}
+    await world.ok("alarms.set", when="at 7")
+    assert (await world.refused("alarms.cancel_all", actor=guest)).error == "denied"
+    await world.ok("alarms.set", actor=guest, when="at 8")
+    assert (await world.said("alarms.cancel_all", actor=guest)).startswith("Alarm cancelled: ")
+    assert len((await world.ok("alarms.list")).data["alarms"]) == 1

@@ -72,3 +72,27 @@ async def test_what_names_another_thing_ends_no_ring_in_its_place(other: str) ->
     talk.calls()
     await talk.say(other)
     assert not any("silence" in arguments for _, arguments in talk.calls())
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        *("cancel all alarms", "Delete all my alarms, please.", "clear all of the alarms", "cancel both alarms"),
+        *("cancel every alarm", "cancel my alarms", "get rid of all the alarms"),
+    ],
+)
+def test_all_alarms_are_cancelled(text: str) -> None:
+    (command,) = reader("en").read(text).commands
+    assert (command.tool, dict(command.arguments)) == ("alarms.cancel_all", {})
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        *("cancel the alarm", "cancel my 7 o'clock alarm", "cancel all alarms for tomorrow", "turn off all alarms"),
+        *("cancel all alarms but the one at seven", "don't cancel all alarms", "show all alarms"),
+        *("cancel all timers", "did you cancel all alarms"),
+    ],
+)
+def test_what_is_not_all_alarms_does_not_cancel_them(text: str) -> None:
+    assert not any(one.tool == "alarms.cancel_all" for one in reader("en").read(text).commands)

@@ -232,6 +232,19 @@ async def cancel(call: Call, name: Name = "", time: At = "", day: Day = "") -> R
     )
 
 
+@tool("alarms.cancel_all", data=ALARMS, risk="change", idempotent=True, limit_seconds=10)
+async def cancel_all(call: Call) -> Result:
+    """Cancel every alarm for good, also those that ring again and again."""
+    alarms = changeable(call, _all(call))
+    if not alarms:
+        return Result(_("There are no alarms to cancel."), {"alarms": []})
+    words = clauses([listed(alarm, call.now(), call.zone) for alarm in alarms[:NAMED]], len(alarms[NAMED:]))
+    form = {1: _("Alarm cancelled: {alarms}."), 2: _("Both alarms cancelled: {alarms}.")}.get(
+        len(alarms), _("All {count} alarms cancelled: {alarms}.")
+    )
+    return _changed(call, alarms, [None] * len(alarms), form.format(count=len(alarms), alarms=words))
+
+
 @tool("alarms.change", data=ALARMS, risk="change", limit_seconds=10)
 async def change(
     call: Call,
