@@ -1,7 +1,8 @@
-"""Finds which list is meant by a name that no list has: one whose name is nearly that, or a new one. Pure."""
+"""Finds which list is meant: by its name alone, by a name that is nearly that of one, or a new one. Pure."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import replace
 from difflib import SequenceMatcher
@@ -30,3 +31,20 @@ def with_near_name(command: Command, names: Names, usual: Sequence[str]) -> Comm
         return None
     given = {key: value for key, value in command.arguments.items() if key != "list"}
     return replace(command, arguments=given if nearest in usual else {**given, "list": nearest})
+
+
+def on_named_list(command: Command, text: str, names: Names, onto: str) -> Command:
+    """Return a command that puts things on the list whose name ends a text: "add trunks to holiday".
+
+    `onto` is the pattern of what stands before such a name.
+    """
+    if command.tool != "lists.add" or not (onto and names.lists):
+        return command
+    called = "|".join(re.escape(name) for name in sorted(names.lists, key=len, reverse=True))
+    end = re.compile(rf"\s+{onto}(?P<list>{called})\W*$", re.IGNORECASE)
+    match = end.search(text)
+    items = [end.sub("", str(item)) for item in command.arguments.get("items", ())]
+    if match is None or not all(items):
+        return command
+    name = next(name for name in names.lists if name.casefold() == match["list"].casefold())
+    return replace(command, arguments={**command.arguments, "items": items, "list": name})

@@ -128,6 +128,12 @@ def _all_of_them_are_taken_away(rivals: Rivals) -> TurnMeaning | None:
     )
 
 
+def _a_named_list_is_meant(rivals: Rivals) -> TurnMeaning | None:
+    """Keep "start a guest list with Tom and Mia", in which the parser may see a task, or talk."""
+    meant = all(one.tool == "lists.add" and one.whole and "list" in one.arguments for one in rivals.commands)
+    return rivals.unchanged if meant else None
+
+
 def _there_is_more_to_do(rivals: Rivals) -> TurnMeaning | None:
     """Do what both have, and what the parser has beside it: "coffee machine on, and what's the weather tomorrow"."""
     theirs, ours = rivals.parse.commands, rivals.commands
@@ -288,6 +294,7 @@ STEPS: tuple[Callable[[Rivals], TurnMeaning | None], ...] = (
     _what_is_deleted_is_not_written,
     _what_is_changed_is_not_made_anew,
     _all_of_them_are_taken_away,
+    _a_named_list_is_meant,
     _a_text_is_no_wish_beside_another,
     _there_is_more_to_do,
     _the_parser_is_unsure,

@@ -12,11 +12,12 @@ from atlas.understanding.contrasts import Contrasts
 from atlas.understanding.dialogue_turn import DialogueTurn, DialogueTurns, SpokenTurn, Understand
 from atlas.understanding.everything_off import EverythingOff
 from atlas.understanding.exemptions import Exemptions
-from atlas.understanding.list_names import with_near_name
+from atlas.understanding.list_names import on_named_list, with_near_name
 from atlas.understanding.meaning import NO_DEED, TurnMeaning, leaning
 from atlas.understanding.named_places import NamedPlaces
 from atlas.understanding.names import NOBODY, Names
 from atlas.understanding.part_ways import PartWays
+from atlas.understanding.patterns import pattern
 from atlas.understanding.sentence_reader import SentenceReader
 from atlas.understanding.slots import Command
 
@@ -39,6 +40,8 @@ class Scopes:
         self._part_ways = PartWays(tables.get("part_ways", {}))
         self._places = NamedPlaces(tables.get("places", {}), self._frames.lexicon)
         self._new_list: str = tables.get("new_list", "")
+        self._onto_list: str = tables.get("onto_list", "")
+        self._makes_list = pattern(tables, "makes_list")
         self._usual_lists: Sequence[str] = tables["shopping"]
 
     # ── wishes that say how far they reach ──────────────────────────────────────────────────────────
@@ -157,6 +160,8 @@ class Scopes:
             return meant if there == likely else TurnMeaning(commands=there)  # no such place: nothing is to be asked
         if not meant.commands:
             return meant
+        named = tuple(on_named_list(one, heard.text, heard.names, self._onto_list) for one in meant.commands)
+        meant = meant if named == meant.commands else replace(meant, commands=named)
         near = [with_near_name(one, heard.names, self._usual_lists) for one in meant.commands]
         if near != list(meant.commands):
             return self._on_lists(heard, meant, near)
@@ -170,6 +175,8 @@ class Scopes:
         if unknown is None:
             return replace(meant, commands=tuple(filter(None, near)))
         if heard.names == NOBODY or unknown.tool != "lists.add" or not self._new_list:
+            return meant
+        if self._makes_list.search(heard.text):
             return meant
         label = self._new_list.format(unknown.arguments["list"])
         return self._questions.among([MeaningChoice(label, meant.commands)])

@@ -338,7 +338,7 @@ class Slots:
 
     def _of_lists(self, command: Command, heard: MaskedSentence) -> Iterator[Command]:
         arguments = dict(command.arguments)
-        items = arguments.get("items", "")
+        items = arguments.get("items") or ""  # "make a list called Xmas" puts nothing on it
         # "The list" is the shopping list, unless what is put on it is something to do.
         doing = items.split(" ")[0].lower() in self._doings and len(items.split()) > 1
         if doing and "list" not in arguments and not any(word in heard.plain.lower() for word in self._shopping):

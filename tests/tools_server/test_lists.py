@@ -261,3 +261,12 @@ async def test_whether_one_thing_is_on_the_list_is_a_question_of_its_own(world: 
     assert await world.said("lists.read", item="milk") == "2 litres of milk is on the shopping list."
     assert await world.said("lists.read", item="bread") == "Bread is on the shopping list, ticked off."
     assert await world.said("lists.read", item="cheese") == "Cheese is not on the shopping list."
+
+
+async def test_a_list_is_made_with_nothing_on_it_and_can_be_taken_back(world: Any) -> None:
+    assert await world.said("lists.add", items=[], list="holiday") == "Made the holiday list. Nothing is on it yet."
+    assert await world.said("lists.add", items=[], list="holiday") == "There is the holiday list already."
+    assert await world.said("lists.add", items=[]) == "There is the shopping list already."
+    assert [one["name"] for one in (await world.ok("lists.names")).data["lists"]] == ["shopping", "holiday"]
+    await world.ok("history.undo")
+    assert [one["name"] for one in (await world.ok("lists.names")).data["lists"]] == ["shopping"]

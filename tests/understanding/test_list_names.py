@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from atlas.understanding.grammar import Grammar
-from atlas.understanding.list_names import with_near_name
+from atlas.understanding.list_names import on_named_list, with_near_name
 from atlas.understanding.names import Names
 from atlas.understanding.slots import Command
 from tests.houses import reader_of
@@ -52,3 +52,46 @@ async def test_how_somebody_is_changes_nothing_whatever_was_done_before(grammar:
     talk.calls()
     await talk.say(text)
     assert talk.calls() == []
+
+
+@pytest.mark.parametrize(
+    ("text", "arguments"),
+    [
+        ("start a packing list with socks and teddy", {"items": ["socks", "teddy"], "list": "packing"}),
+        ("make a list called holiday with trunks", {"items": ["trunks"], "list": "holiday"}),
+        ("make a party list and put balloons on it", {"items": ["balloons"], "list": "party"}),
+        ("start a guest list with Tom and Mia", {"items": ["Tom", "Mia"], "list": "guest"}),
+        ("make a new list called holiday", {"items": [], "list": "holiday"}),
+        ("create a birthday list", {"items": [], "list": "birthday"}),
+        ("start a shopping list with milk and eggs", {"items": ["milk", "eggs"]}),
+    ],
+)
+def test_a_list_that_somebody_makes_is_made_unasked(grammar: Grammar, text: str, arguments: dict[str, object]) -> None:
+    (command,) = reader_of(grammar).read(text, NAMES).commands
+    assert (command.tool, dict(command.arguments)) == ("lists.add", arguments)
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["make a list", "make a cake", "start a timer", "make a list of good films", "what lists are there", "make a call"],
+)
+def test_what_makes_no_list_puts_nothing_on_one(grammar: Grammar, text: str) -> None:
+    assert not any(one.tool == "lists.add" for one in reader_of(grammar).read(text, NAMES).commands)
+
+
+ONTO = "(?:to|on|onto|in|into) (?:the |my |our )?"
+
+
+@pytest.mark.parametrize("end", ["to camping", "on my camping", "to the Camping."])
+def test_things_go_to_the_list_whose_name_ends_the_sentence(end: str) -> None:
+    for items in (["trunks"], [f"trunks {end.rstrip('.')}"]):
+        meant = on_named_list(Command("lists.add", {"items": items}), f"add trunks {end}", HOUSE, ONTO)
+        assert meant == Command("lists.add", {"items": ["trunks"], "list": "camping"})
+
+
+@pytest.mark.parametrize(
+    "text", ["add salt to taste", "add butter to the pasta", "add trunks", "camping to go", "add food for camping"]
+)
+def test_other_ends_name_no_list(text: str) -> None:
+    command = Command("lists.add", {"items": ["trunks"]})
+    assert on_named_list(command, text, HOUSE, ONTO) == command

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from difflib import get_close_matches
 from typing import Annotated
 
@@ -34,6 +34,10 @@ Items = Annotated[
     list[Annotated[str, Field(min_length=1, max_length=200)]],
     Field(min_length=1, max_length=50, description='The things, such as "2 litres of milk"'),
 ]
+ItemsOrNone = Annotated[
+    list[Annotated[str, Field(min_length=1, max_length=200)]],
+    Field(max_length=50, description='The things, such as "2 litres of milk"; none only makes the list'),
+]
 Texts = list[str]  # an argument of the tools is called list, too
 Name = Annotated[str, Field(max_length=80, description="Which list")]
 
@@ -52,9 +56,11 @@ _WORD = re.compile(r"[^\W_]")
 
 
 @folder_tool("lists.add", data={"list": str, "added": [str], "already": [str]}, risk="change")
-async def add(call: Call, items: Items, list: Name = SHOPPING) -> Result:
+async def add(call: Call, items: ItemsOrNone, list: Name = SHOPPING) -> Result:
     """Put things on the shopping list or another list, which is made when there is none of that name."""
     sheet = _found(call, list, make=True)
+    if not items:
+        return _made(call, sheet)
     after, added, had, altered = sheet, [], [], []
     for wanted in _apart(items):
         old = _same(after.bullets, wanted)
@@ -216,6 +222,16 @@ def _written(call: Call, sheet: ListPaper, after: ListPaper, sentence: str, data
     if after.text == sheet.text:
         return Result(sentence, data)
     return Result(sentence, data, written(call, sheet.file, sheet.stamp, (sheet.text, after.text), sentence))
+
+
+def _made(call: Call, sheet: ListPaper) -> Result:
+    """Make a list with nothing on it; there may be one already."""
+    the = _the(sheet)
+    data: dict[str, object] = {"added": [], "already": []}
+    if sheet.stamp is not None or sheet.name == SHOPPING:
+        return _written(call, sheet, sheet, capital(_("There is {the} already.").format(the=the)), data)
+    text = capital(_("Made {the}. Nothing is on it yet.").format(the=the))
+    return _written(call, sheet, replace(sheet, text=f"# {sheet.name.capitalize()}\n\n"), text, data)
 
 
 # ── which list ─────────────────────────────────────────────────────────────────────────────────────
