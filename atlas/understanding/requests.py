@@ -123,7 +123,9 @@ class Requests:
 
     def at_several_moments(self, turn: DialogueTurn) -> TurnMeaning | None:
         """Return what is wished for several moments, once for each: "wake me at six and at half past six"."""
-        several = self._several_moments.read(turn.text, lambda text: self._wanted(turn.heard.saying(text)).commands)
+        read = self._several_moments
+        several = read.read(turn.text, lambda text: self._wanted(turn.heard.saying(text)).commands)
+        several = several or read.read_each(turn.text, lambda text: self._wanted(turn.heard.saying(text)).commands)
         return TurnMeaning(commands=several) if several else None
 
     def joint_commands(self, turn: DialogueTurn) -> TurnMeaning | None:

@@ -19,6 +19,7 @@ from atlas.understanding.slots import Command
 
 MOST_MOMENTS = 4
 WISHES = ("alarms.cancel", "alarms.set", "reminders.add", "later.do")  # that may be wished for several moments
+REMINDER = "reminders.add"
 _HOUR = re.compile(r"(?:(?:at|by|around|um|gegen) )?[^\W\d]*\d*(?: ?[ap]m| o'?clock| uhr)?", re.IGNORECASE)
 _LATE_HOUR = re.compile(r"\w+ (?:1[3-9]|2[0-3])(?: uhr| o'?clock)?|(?:1[3-9]|2[0-3]) uhr", re.IGNORECASE)
 _EARLY_HOUR = re.compile(r"(?:\w+ )?([1-9]|1[01])(?: uhr)?", re.IGNORECASE)
@@ -66,6 +67,7 @@ class SeveralMoments:
             rf"\b(?:{lead}) (?P<bare>{moments.BARE_HOUR})(?=(?:{joint}) (?:(?:{lead}) )?\w)", re.IGNORECASE
         )
         self._part = pattern(words, "part")
+        self._lead_of_own, self._joins_own = pattern(words, "own_lead"), pattern(words, "own_joint")
         self._at, self._and, self._early = words.get("at", "{}"), words.get("and", ""), words.get("early", "{}")
 
     def read(self, text: str, commands: Callable[[str], Sequence[Command]]) -> tuple[Command, ...]:
@@ -78,6 +80,18 @@ class SeveralMoments:
         if first.tool not in WISHES or any(one.tool != first.tool or _rest(one) != _rest(first) for one in others):
             return ()
         return (replace(first, arguments={**first.arguments, "when": joined.rule}),) if joined.rule else tuple(wishes)
+
+    def read_each(self, text: str, commands: Callable[[str], Sequence[Command]]) -> tuple[Command, ...]:
+        """Return two reminders of different things, each with its own moment; `()` where a text is none of both."""
+        lead = self._lead_of_own.match(text)
+        for joint in self._joins_own.finditer(text, lead.end()) if lead else ():
+            first, second = text[: joint.start()], text[joint.end() :]
+            if not (moments.find(first) and moments.find(second)):
+                continue
+            made = [*commands(first), *commands(f"{text[: lead.end()]} {second}")] if lead else []
+            if [one.tool for one in made] == [REMINDER] * 2 and all(one.arguments.get("text") for one in made):
+                return tuple(made)
+        return ()
 
     def alone(self, text: str) -> JoinedMoments | None:
         """Return several moments that are all of a text: "every day at 8 AM and 8 PM"."""

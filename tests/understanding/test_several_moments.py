@@ -96,3 +96,41 @@ async def test_a_reminder_whose_times_were_asked_for_is_set_at_those_that_are_na
     await talk.say("every day at 8 AM and 8 PM")
     pills = {"text": "take my pills", "when": "every day at 8 AM and at 8 PM"}
     assert talk.did[-1] == ("reminders.add", pills)
+
+
+@pytest.mark.real
+@pytest.mark.parametrize(
+    ("text", "wished"),
+    [
+        (
+            "remind me in 20 minutes to check the oven and in an hour to call the plumber",
+            [("in 20 minutes", "check the oven"), ("in an hour", "call the plumber")],
+        ),
+        (
+            "remind me to check the oven in 20 minutes and to call the plumber at six",
+            [("in 20 minutes", "check the oven"), ("at six", "call the plumber")],
+        ),
+        (
+            "remind me tomorrow at 9 to call mum, and on Friday at ten to pay the rent",
+            [("tomorrow at 9", "call mum"), ("on Friday at ten", "pay the rent")],
+        ),
+    ],
+)
+def test_two_things_with_a_moment_each_are_two_reminders(text: str, wished: list[tuple[str, str]]) -> None:
+    made = [(one.arguments["when"], one.arguments["text"]) for one in meant(text).commands]
+    assert made == wished
+
+
+@pytest.mark.real
+@pytest.mark.parametrize(
+    "text",
+    [
+        "remind me at five to buy milk and to call mum",
+        "remind me at five to buy milk and at the shop to look for eggs",
+        "remind me in an hour to wash and to dry the dishes",
+        "remind me at 8 to call Tom and Mia at the office",
+        "remind me tomorrow to ask when the train on Friday leaves and to book it",
+    ],
+)
+def test_one_moment_is_one_reminder_whatever_its_words_join(text: str) -> None:
+    assert [one.tool for one in meant(text).commands] == ["reminders.add"]
