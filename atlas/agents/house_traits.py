@@ -45,6 +45,7 @@ def traits_of(config: Config, agent: str, voice: str) -> HouseTraits:
         "backup": config.backup.folder,
         "data": str(config.data),
         "outside": ", ".join(place.partition(":")[0] for place in config.egress.allow),
+        "agents": ", ".join(config.agents),
         "model": model,
         "voice": voice,
         "version": __version__,

@@ -84,6 +84,11 @@ def about_of(language: str, tools: ScriptedTools, config: Config = CONFIG) -> In
         ("en", "How do I add my phone?", "The house, Devices"),
         ("en", "How can my wife use this?", "The house, Devices"),
         ("en", "How do I let my daughter in?", "The house, Devices"),
+        ("en", "How do I switch you to German?", "under The house, Settings"),
+        ("en", "how can I make you speak French", "under The house, Settings"),
+        ("en", "How do I turn you off?", "its owner ends the program there"),
+        ("en", "who can use you", "under The house, Devices"),
+        ("en", "What agents are there?", "The agents of this house are called family"),
         ("en", "How do I get the app?", "https://atlas.local:8643"),
         ("en", "What is the address of the app?", "https://atlas.local:8643"),
         ("en", "How do I connect my lights?", "Home Assistant or an MQTT broker"),
@@ -208,3 +213,21 @@ def test_whatever_an_answer_about_atlas_has_somebody_say_is_understood(language:
             for text in re.findall("[“„]([a-zäöü][^”“]*)[”“]", says):
                 meant = spoken.read(text, GERMAN_NAMES if language == "de" else NAMES)
                 assert meant.help or not meant.empty, text
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        *("how do I turn the heating off", "turn off", "how do I switch the radio to jazz", "who can use the car"),
+        *(
+            "who can I ask about this",
+            "what estate agents are there",
+            "how do I stop smoking",
+            "how do I say you in German",
+        ),
+    ],
+)
+async def test_a_question_about_other_things_is_none_about_atlas(
+    grammar: Grammar, tools: ScriptedTools, text: str
+) -> None:
+    assert not await help_of(grammar, tools).prepare(turn(text))
