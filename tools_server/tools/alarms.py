@@ -126,7 +126,7 @@ async def set_alarm(
 @tool("alarms.list", data=ALARMS, risk="read", limit_seconds=10)
 async def list_alarms(call: Call, day: Day = "") -> Result:
     """Tell which alarms there are, the next one first; when a day is named, those that ring then."""
-    every, now = _told(call), call.now()
+    every, now = _visible(call), call.now()
     if wanted := day_in(day, now, call.zone):
         every = [alarm for alarm in every if alarm.on(wanted, call.zone) is not None]
     data = {"alarms": [shown(alarm, now, call.zone) for alarm in every]}
@@ -423,10 +423,10 @@ def _narrow(call: Call, name: str, time: str, day: date | None = None) -> list[A
         request = _("{wanted} alarm").format(wanted=wanted) if wanted else _("alarm")
         at = _(" at {time}").format(time=one_line(time).removeprefix("at ")) if time.strip() else ""
         at += f" {day_words(day, call.local().date())}" if day else ""
-        told = _told(call)
-        if not told:
+        visible = _visible(call)
+        if not visible:
             raise ToolFailed("not_found", _("There are no alarms."))
-        there = series([listed(alarm, call.now(), call.zone) for alarm in told[:NAMED]], "and")
+        there = series([listed(alarm, call.now(), call.zone) for alarm in visible[:NAMED]], "and")
         raise ToolFailed(
             "not_found", _("There is no {asked}{at}. There is: {there}.").format(asked=request, at=at, there=there)
         )
@@ -475,7 +475,7 @@ def _rings_at(alarm: Alarm, clock: ClockTime, zone: tzinfo | None) -> bool:
 # ── rows ───────────────────────────────────────────────────────────────────────────────────────────
 
 
-def _told(call: Call) -> list[Alarm]:
+def _visible(call: Call) -> list[Alarm]:
     """Return the alarms that are the asker's business: to a guest those of guests, and what rings where they hear it.
 
     When the household gets up, and what for, is private.
