@@ -33,6 +33,7 @@ def traits_of(config: Config, agent: str, voice: str) -> HouseTraits:
     gateway, tools = config.gateway, config.tool_settings
     home, weather = tools.get("home", {}), tools.get("weather", {})
     name = f"{gateway.name}.local" if gateway.mdns else "ADDRESS"
+    is_stored = config.speech.near_misses or (config.satellite.enabled and config.satellite.near_misses)
     model = config.llm[config.agents[agent].llm].model
     values = {
         "wake": next(iter((*config.agents[agent].wake_words, *config.speech.wake_words)), "").replace("_", " "),
@@ -45,6 +46,7 @@ def traits_of(config: Config, agent: str, voice: str) -> HouseTraits:
         "backup": config.backup.folder,
         "data": str(config.data),
         "outside": ", ".join(place.partition(":")[0] for place in config.egress.allow),
+        "stored": "near misses" if is_stored else "",
         "agents": ", ".join(config.agents),
         "model": model,
         "voice": voice,

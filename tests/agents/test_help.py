@@ -89,6 +89,9 @@ def about_of(language: str, tools: ScriptedTools, config: Config = CONFIG) -> In
         ("en", "How do I turn you off?", "its owner ends the program there"),
         ("en", "who can use you", "under The house, Devices"),
         ("en", "What agents are there?", "The agents of this house are called family"),
+        ("en", "Are you listening all the time?", "forget what came before it"),
+        ("en", "can I delete what I said", "forget what I said today"),
+        ("en", "How do I delete my conversations?", "In the app, under Conversations"),
         ("en", "How do I get the app?", "https://atlas.local:8643"),
         ("en", "What is the address of the app?", "https://atlas.local:8643"),
         ("en", "How do I connect my lights?", "Home Assistant or an MQTT broker"),
@@ -212,7 +215,7 @@ def test_whatever_an_answer_about_atlas_has_somebody_say_is_understood(language:
         for says in (question["says"], *question.get("where", {}).values()):
             for text in re.findall("[“„]([a-zäöü][^”“]*)[”“]", says):
                 meant = spoken.read(text, GERMAN_NAMES if language == "de" else NAMES)
-                assert meant.help or not meant.empty, text
+                assert meant.help or meant.past or not meant.empty, text
 
 
 @pytest.mark.parametrize(
@@ -231,3 +234,23 @@ async def test_a_question_about_other_things_is_none_about_atlas(
     grammar: Grammar, tools: ScriptedTools, text: str
 ) -> None:
     assert not await help_of(grammar, tools).prepare(turn(text))
+
+
+@pytest.mark.parametrize(
+    "text", ["Are you listening all the time?", "do you record everything I say", "are you spying on us"]
+)
+async def test_who_asks_whether_rooms_listen_is_told_what_they_store(tools: ScriptedTools, text: str) -> None:
+    storing = replace(CONFIG, speech=replace(CONFIG.speech, near_misses=True))
+    answer, _ = await ask(about_of("en", tools, storing), text)
+    assert "stored on this machine for a day" in answer.text
+    assert "forget what came before it" not in answer.text
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["are you listening", "do you hear me", "can I delete the list", "how do I delete my alarm", "do you record music"],
+)
+async def test_other_questions_are_none_about_what_is_stored(grammar: Grammar, tools: ScriptedTools, text: str) -> None:
+    meant = reader_of(grammar).read(text)
+    assert meant.about is None or not any(trait == "stored" for trait, _ in meant.about.where)
+    assert meant.about is None or "forget what I said today" not in meant.about.says
