@@ -6,6 +6,7 @@ import json
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from datetime import datetime
 from functools import cache
 from itertools import takewhile
 from pathlib import Path
@@ -18,7 +19,7 @@ from atlas.understanding.grammar import open_grammar
 from atlas_bench._household import ZONE, BenchHousehold, Outcome
 from tools_server.hubs.home_words import COLOURS
 from tools_server.times.german import english
-from tools_server.times.when import NotUnderstood, understand
+from tools_server.times.when import NotUnderstood, When, understand, understand_day
 from tools_server.world.arithmetic import NoSum, evaluate
 
 Verdict = Literal["understood", "asked", "left", "refused", "wrong", "acted"]
@@ -222,7 +223,7 @@ def _lacks_call(tool: str, arguments: Mapping[str, Any], outcome: Outcome) -> st
         if all(
             any(_like(one, value) for one in [*_about(given, key), *([result.text] if result.ok else ())])
             or (key == "expression" and _comes_to(value, result.data.get("value")))
-            or (key in ("when", "start") and _at_the_same_moment(given.get(key), value))
+            or (key in ("when", "start", "day") and _at_the_same_moment(given.get(key), value))
             for key, value in arguments.items()
         ):
             return ""
@@ -238,12 +239,20 @@ def _comes_to(expression: str, value: Any) -> bool:
 
 
 def _at_the_same_moment(one: Any, other: Any) -> bool:
-    """Whether two ways to say when mean the same moment: "tomorrow at half past six", "tomorrow 06:30"."""
+    """Whether two ways to say when mean the same moment, or day: "tomorrow at half past six", "2026-11-23T06:30"."""
+    only_day = any(re.fullmatch(r"[\d-]{10}", str(words)) for words in (one, other))
     try:
-        meant = [understand(english(str(words)), AT, ZoneInfo(ZONE)) for words in (one, other)]
+        return _moment(str(one), only_day) == _moment(str(other), only_day)
     except NotUnderstood:
         return False
-    return meant[0] == meant[1]
+
+
+def _moment(words: str, only_day: bool) -> object:
+    if re.fullmatch(r"\d{4}-\d\d-\d\d(?:T\d\d:\d\d)?", words):
+        written = datetime.fromisoformat(words)
+        return written.date() if only_day else When(written)
+    words, zone = english(words), ZoneInfo(ZONE)
+    return understand_day(words, AT, zone)[0] if only_day else understand(words, AT, zone)
 
 
 def _about(given: Mapping[str, Any], key: str) -> list[Any]:
