@@ -243,7 +243,7 @@ def _at_the_same_moment(one: Any, other: Any) -> bool:
     only_day = any(re.fullmatch(r"[\d-]{10}", str(words)) for words in (one, other))
     try:
         return _moment(str(one), only_day) == _moment(str(other), only_day)
-    except NotUnderstood:
+    except (NotUnderstood, ValueError):
         return False
 
 

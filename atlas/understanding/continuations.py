@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from atlas.conversation import ToolCall
+from atlas.understanding import moments
 from atlas.understanding.chances import MOST_SURE, SURE_OF_SILENCE, SURE_OF_THE_ACT
 from atlas.understanding.choices import Choices
 from atlas.understanding.clarifications import Clarifications
@@ -186,12 +187,16 @@ class Continuations:
         match = self._calls_off.fullmatch(text[:LONGEST_CHARACTERS])
         reason = " ".join(filter(None, (match["because"], match["why"]))) if match else ""
         others = (one.tool.rpartition(".")[2] for one in self._sentences.commands(reason, turn.names, turn.room))
-        if match is None or not all(deed in TAKING_AWAY for deed in others):
-            return None  # "leave it, but move the other one to nine"
+        if match is None or not all(deed in TAKING_AWAY for deed in others) or self._sentences.frames.has_value(reason):
+            return None  # "leave it, but move the other one to nine"; "forget it, make it eight"
         commands_of = self._sentences.commands_in(turn.names, turn.room)
         meant = self._dialogue.referring(self._cancel_it, turn.exchanges, commands_of, turn.names, turn.room)
         cancels = meant if isinstance(meant, tuple) and len(meant) == 1 else (Command(UNDO, {}),)
-        surely = match["surely"] or self._taken_over.search(reason)
+        again = any(
+            part.kind == "often" for one in moments.find(str(last.arguments.get(row.when))) for part in one.parts
+        )
+        surely = self._taken_over.search(reason) or (match["surely"] and not reason)
+        surely = surely and not again  # of a series only the next may be meant
         return leaning(cancels) if surely else self._questions.whether(self._cancel_it, cancels)
 
     def talk(self, turn: DialogueTurn) -> TurnMeaning | None:

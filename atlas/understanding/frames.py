@@ -17,7 +17,7 @@ from functools import lru_cache
 from types import MappingProxyType
 from typing import Any
 
-from atlas.understanding import durations
+from atlas.understanding import durations, moments
 from atlas.understanding.devices import Arguments
 from atlas.understanding.frame_deeds import (
     KIND_OF_ACT,
@@ -442,6 +442,11 @@ class Frames:
         tokens = self.lexicon.known_tokens(plain, NOBODY)
         values = any(one.category in ("number", "fraction", "unit", "colour", "kelvin", "wants") for one in tokens)
         return "" if values else text[: joint.start()].strip()
+
+    def has_value(self, text: str) -> bool:
+        """Whether a text holds a number, a time or a measure."""
+        tokens = self.lexicon.known_tokens(self._plain(text), NOBODY)
+        return bool(moments.find(text)) or any(one.category in ("number", "unit") for one in tokens)
 
     def pieces(self, text: str) -> list[str]:
         """Return the clauses of a text between its marks, and before and behind "because"."""

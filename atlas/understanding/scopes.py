@@ -160,8 +160,9 @@ class Scopes:
             return meant if there == likely else TurnMeaning(commands=there)  # no such place: nothing is to be asked
         if not meant.commands:
             return meant
-        named = tuple(on_named_list(one, heard.text, heard.names, self._onto_list) for one in meant.commands)
-        meant = meant if named == meant.commands else replace(meant, commands=named)
+        if [one.tool for one in meant.commands] == ["lists.add"] and not meant.commands[0].arguments.get("list"):
+            named = on_named_list(meant.commands[0], heard.text, heard.names, self._onto_list)
+            meant = replace(meant, commands=(named,))
         near = [with_near_name(one, heard.names, self._usual_lists) for one in meant.commands]
         if near != list(meant.commands):
             return self._on_lists(heard, meant, near)
