@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import lru_cache
 
 from atlas.conversation import ToolCall
 from atlas.understanding import moments
@@ -46,6 +47,7 @@ class Continuations:
         self._scopes = scopes
         self._questions = questions
         self._read_whole = read_whole
+        self._half_of = lru_cache(1)(self._read_half)  # a turn asks twice
         self._which = Which(sentences.grammar)
         self._table: SpokenTools = open_spoken_tools()
         words = sentences.grammar.tables.get("called_off", {})
@@ -78,14 +80,13 @@ class Continuations:
         if not turn.history or turn.history[-1].author != "assistant" or not turn.history[-1].text.endswith("?"):
             return None
         request = next((message.text for message in reversed(turn.history) if message.author == "user"), "")
-        if not request:
-            return None
-        half = self._sentences.grammar.half(request, turn.names)
-        if half is None:
-            half = self._read_whole(
-                SpokenTurn((request,), replace(turn.heard.turn, history=()), turn.names, (request,))
-            ).half
+        heard = SpokenTurn((request,), replace(turn.heard.turn, history=()), turn.names, (request,))
+        half = self._half_of(heard) if request else None
         return half if half and turn.history[-1].text.endswith(half.question) else None
+
+    def _read_half(self, heard: SpokenTurn) -> Half | None:
+        """Return half of a command that a turn with nothing before it is."""
+        return self._sentences.grammar.half(heard.text, heard.names) or self._read_whole(heard).half
 
     def which_device(self, turn: DialogueTurn) -> TurnMeaning | None:
         """Return the deed of the sentence before on the device named now: "turn it up", "which one?", "the radio"."""
@@ -180,14 +181,17 @@ class Continuations:
 
         "Leave it" may also mean that it is right as it is: that is asked, but where somebody else does it.
         """
-        last, text = turn.last.last, turn.heard.text.strip(" .,!")
-        row = self._table.of(last.name) if last and turn.last.changed[-1] else None
-        if last is None or row is None or not (row.adds or last.name == LATER) or not (row.when or row.length):
+        last = turn.last.last
+        if last is None or not turn.last.changed[-1]:
             return None
-        match = self._calls_off.fullmatch(text[:LONGEST_CHARACTERS])
-        reason = " ".join(filter(None, (match["because"], match["why"]))) if match else ""
+        row = self._table.of(last.name)
+        is_to_come = (row.adds or last.name == LATER) and (row.when or row.length)
+        match = self._calls_off.fullmatch(turn.heard.text.strip(" .,!")[:LONGEST_CHARACTERS]) if is_to_come else None
+        if match is None:
+            return None
+        reason = " ".join(filter(None, (match["because"], match["why"])))
         others = (one.tool.rpartition(".")[2] for one in self._sentences.commands(reason, turn.names, turn.room))
-        if match is None or not all(deed in TAKING_AWAY for deed in others) or self._sentences.frames.has_value(reason):
+        if not all(deed in TAKING_AWAY for deed in others) or self._sentences.frames.has_value(reason):
             return None  # "leave it, but move the other one to nine"; "forget it, make it eight"
         commands_of = self._sentences.commands_in(turn.names, turn.room)
         meant = self._dialogue.referring(self._cancel_it, turn.exchanges, commands_of, turn.names, turn.room)

@@ -243,7 +243,10 @@ class Parser:
             act = other.get(one.act, one.act)
             chances[act] = chances.get(act, 0.0) + one.chance
         likely = [LikelyAct(act, chance) for act, chance in sorted(chances.items(), key=lambda one: -one[1])]
-        return replace(read, likely=[*likely, *read.likely[-1:]][: len(read.likely)]) if likely else read
+        if not likely:
+            return read
+        # As many as before, where two have become one: who reads them takes the first two.
+        return replace(read, likely=[*likely, *read.likely[-1:]][: len(read.likely)])
 
     def _half(self, act: str, reading: _Reading) -> Half | None:
         """Return an act without what it cannot be done without, as it is asked for."""

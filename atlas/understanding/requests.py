@@ -123,9 +123,12 @@ class Requests:
 
     def at_several_moments(self, turn: DialogueTurn) -> TurnMeaning | None:
         """Return what is wished for several moments, once for each: "wake me at six and at half past six"."""
-        read = self._several_moments
-        several = read.read(turn.text, lambda text: self._wanted(turn.heard.saying(text)).commands)
-        several = several or read.read_each(turn.text, lambda text: self._wanted(turn.heard.saying(text)).commands)
+
+        def commands_of(text: str) -> Sequence[Command]:
+            return self._wanted(turn.heard.saying(text)).commands
+
+        moments = self._several_moments
+        several = moments.read(turn.text, commands_of) or moments.read_each(turn.text, commands_of)
         return TurnMeaning(commands=several) if several else None
 
     def joint_commands(self, turn: DialogueTurn) -> TurnMeaning | None:

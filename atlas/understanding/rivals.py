@@ -25,16 +25,8 @@ LOOK_TOPICS = {"look", "timers.left", "calendar.find", "calendar.list", "email.s
 CHANGES = ("alarms.change", "alarms.skip", "reminders.change", "tasks.change", "tasks.move")
 # What it may take a change for.
 WRITTEN = (
-    *(
-        "alarms.cancel",
-        "alarms.list",
-        "alarms.set",
-        "alarms.snooze",
-        "alarms.stop",
-        "calendar.add",
-        "calendar.change",
-        "lists.add",
-    ),
+    *("alarms.cancel", "alarms.list", "alarms.set", "alarms.snooze", "alarms.stop"),
+    *("calendar.add", "calendar.change", "lists.add"),
     *("reminders.add", "reminders.remove", "tasks.add", "tasks.done"),
 )
 

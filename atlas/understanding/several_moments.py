@@ -82,13 +82,15 @@ class SeveralMoments:
         return (replace(first, arguments={**first.arguments, "when": joined.rule}),) if joined.rule else tuple(wishes)
 
     def read_each(self, text: str, commands: Callable[[str], Sequence[Command]]) -> tuple[Command, ...]:
-        """Return two reminders of different things, each with its own moment; `()` where a text is none of both."""
+        """Return two reminders of different things, each with its own moment; `()` where a text is no such pair."""
         lead = self._lead_of_own.match(text)
-        for joint in self._joins_own.finditer(text, lead.end()) if lead else ():
+        if lead is None:
+            return ()
+        for joint in self._joins_own.finditer(text, lead.end()):
             first, second = text[: joint.start()], text[joint.end() :]
             if not (moments.find(first) and moments.find(second)):
                 continue
-            made = [*commands(first), *commands(f"{text[: lead.end()]} {second}")] if lead else []
+            made = [*commands(first), *commands(f"{text[: lead.end()]} {second}")]
             if [one.tool for one in made] == [REMINDER] * 2 and all(one.arguments.get("text") for one in made):
                 return tuple(made)
         return ()

@@ -127,15 +127,8 @@ class Reader:
         self._chances, self._verification = chances, Verification(sentences, coverage, chances, questions, with_chances)
         self._steps_as_spoken = (
             *(goes_on.dictation, goes_on.called_off, corrections.taken_back),
-            *(corrections.half_hour, corrections.as_it_was),
-            *(
-                corrections.of_several,
-                declined.prohibition,
-                scopes.restoration,
-                scopes.all_but,
-                scopes.but_otherwise,
-                scopes.all_off,
-            ),
+            *(corrections.half_hour, corrections.as_it_was, corrections.of_several),
+            *(declined.prohibition, scopes.restoration, scopes.all_but, scopes.but_otherwise, scopes.all_off),
             *(declined.to_nobody, goes_on.not_after_all, declined.retraction),
             *(goes_on.answer, goes_on.which_device, goes_on.elsewhere),
             *(goes_on.at_another_time, requests.mere_yes, goes_on.one_of_several),

@@ -82,11 +82,9 @@ class Verification:
         meant = replace(meant, commands=_on_the_first(commands, turn.names))
         if undoes_itself(meant.commands):
             return self._questions.which_device  # "the bedroom light off, and the lamp by the bed on"
-        if any(
-            one.arguments.get("items") == [] for one in meant.commands
-        ):  # of a list without things it was not taught
-            return meant
-        if not self._parser.knows(meant.commands):  # a tool that somebody added: its own sentences are all there is
+        makes_empty_list = any(one.arguments.get("items") == [] for one in meant.commands)
+        # Neither of these, nor of a tool that somebody added, was the parser taught a sentence.
+        if makes_empty_list or not self._parser.knows(meant.commands):
             return meant
         deed = ReadDeed(turn, meant, self._sentences.by_public(turn.text, turn.names, turn.room))
         known = next((one for step in self._steps if (one := step(deed)) is not None), None)

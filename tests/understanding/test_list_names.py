@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from atlas.understanding.grammar import Grammar
+from atlas.understanding.grammar import Grammar, open_grammar
 from atlas.understanding.list_names import on_named_list, with_near_name
 from atlas.understanding.names import Names
 from atlas.understanding.slots import Command
@@ -79,13 +79,12 @@ def test_what_makes_no_list_puts_nothing_on_one(grammar: Grammar, text: str) -> 
     assert not any(one.tool == "lists.add" for one in reader_of(grammar).read(text, NAMES).commands)
 
 
-ONTO = "(?:to|on|onto|in|into) (?:the |my |our )?"
-
-
 @pytest.mark.parametrize("end", ["to camping", "on my camping", "to the Camping."])
 def test_things_go_to_the_list_whose_name_ends_the_sentence(end: str) -> None:
     for items in (["trunks"], [f"trunks {end.rstrip('.')}"]):
-        meant = on_named_list(Command("lists.add", {"items": items}), f"add trunks {end}", HOUSE, ONTO)
+        meant = on_named_list(
+            Command("lists.add", {"items": items}), f"add trunks {end}", HOUSE, open_grammar("en").tables["onto_list"]
+        )
         assert meant == Command("lists.add", {"items": ["trunks"], "list": "camping"})
 
 
@@ -94,4 +93,4 @@ def test_things_go_to_the_list_whose_name_ends_the_sentence(end: str) -> None:
 )
 def test_other_ends_name_no_list(text: str) -> None:
     command = Command("lists.add", {"items": ["trunks"]})
-    assert on_named_list(command, text, HOUSE, ONTO) == command
+    assert on_named_list(command, text, HOUSE, open_grammar("en").tables["onto_list"]) == command

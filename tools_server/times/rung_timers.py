@@ -29,19 +29,15 @@ def stopped_first(call: Call, since: float = 0.0) -> tuple[Result, Timer] | None
     """Stop what rings here; else tell what has just ended, where it did so after `since`. `None`: there is neither."""
     rung = rung_here(call)
     if ringing := [timer for timer in rung if timer.ringing]:
-        return _stopped(call, ringing)
+        return stop_rung(call, ringing)
     latest = max(rung, key=lambda timer: timer.deadline or 0.0, default=None)
     if latest is None or (latest.deadline or 0.0) <= since or (since and -latest.left(call.now()) >= JUST_SECONDS):
         return None
-    return _stopped(call, [latest])
+    return stop_rung(call, [latest])
 
 
-def stop_or_tell(call: Call, timer: Timer) -> tuple[Result, Timer]:
-    """Stop a timer that has ended, if it rings, and tell that it has."""
-    return _stopped(call, [timer])
-
-
-def _stopped(call: Call, timers: Sequence[Timer]) -> tuple[Result, Timer]:
+def stop_rung(call: Call, timers: Sequence[Timer]) -> tuple[Result, Timer]:
+    """Stop what rings of timers that have ended, and tell that they have; return the first of them, too."""
     now, called = call.now(), labels(timers)
     first = timers[0]
     if len(timers) > 1:

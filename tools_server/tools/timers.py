@@ -23,7 +23,7 @@ from tools_server.sdk.wording import NAMED, capital
 from tools_server.times import clock_steps
 from tools_server.times.clock_steps import follow_clock, note_clock
 from tools_server.times.ownership import TIMERS, changeable, refuse_more, refuse_over, role_of
-from tools_server.times.rung_timers import rung_here, stop_or_tell, stopped_first
+from tools_server.times.rung_timers import rung_here, stop_rung, stopped_first
 from tools_server.times.timer import (
     JUST_SECONDS,
     Timer,
@@ -155,7 +155,7 @@ async def cancel(
     waiting = [timer for timer in _waiting(call) if not timer.ended(call.now())]
     lately = None if room or _any_fits(waiting, name, seconds) else _ended_lately(call, name, seconds)
     if lately:
-        return _told_stopped(call, stop_or_tell(call, lately))
+        return _told_stopped(call, stop_rung(call, [lately]))
     if silence or not (name or seconds or room):
         meant = [timer for timer in waiting if _any_fits([timer], name, seconds)]
         since = max((timer.set_at for timer in meant), default=0.0)
