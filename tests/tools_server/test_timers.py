@@ -316,6 +316,16 @@ async def test_a_guest_changes_no_timer_of_the_household(world: Any, tool: str, 
     assert await world.said("timers.left", actor=KITCHEN) == "Your pizza timer has 10 minutes left."
 
 
+async def test_a_guest_elsewhere_ends_no_timer_of_the_household_that_has_just_ended(world: Any) -> None:
+    elsewhere = {"device": "phone of a guest", "role": "guest", "room": "hall"}
+    await world.ok("timers.start", actor=KITCHEN, seconds=60, name="pizza")
+    world.pass_seconds(61)
+    for wanted in ({"name": "pizza"}, {"seconds": 60}):
+        refused = await world.refused("timers.cancel", actor=elsewhere, **wanted)
+        assert (refused.error, refused.text) == ("denied", "Guests can only change what guests have set.")
+    assert [timer["name"] for timer in (await world.ok("timers.due", "house")).data["timers"]] == ["pizza"]
+
+
 async def test_a_guest_changes_what_a_guest_has_set_and_so_does_the_household(world: Any) -> None:
     await world.ok("timers.start", actor=KITCHEN, seconds=600)
     await world.ok("timers.start", actor=GUEST, seconds=300)

@@ -155,7 +155,8 @@ async def cancel(
     waiting = [timer for timer in _waiting(call) if not timer.ended(call.now())]
     lately = None if room or _any_fits(waiting, name, seconds) else _ended_lately(call, name, seconds)
     if lately:
-        return _told_stopped(call, stop_rung(call, [lately]))
+        is_heard = lately.id in {timer.id for timer in rung_here(call)}
+        return _told_stopped(call, stop_rung(call, [lately] if is_heard else changeable(call, [lately])))
     if silence or not (name or seconds or room):
         meant = [timer for timer in waiting if _any_fits([timer], name, seconds)]
         since = max((timer.set_at for timer in meant), default=0.0)
