@@ -55,22 +55,77 @@ async def test_what_is_not_understood_sets_no_alarm(world: Any, when: str, text:
 GUEST = {"device": "phone of a guest", "role": "guest", "room": "bedroom"}
 
 
-@pytest.mark.parametrize(
-    ("tool", "arguments"),
-    [
-        ("alarms.cancel", {}),
-        ("alarms.cancel", {"day": "tomorrow"}),
-        ("alarms.change", {"when": "half past nine"}),
-        ("alarms.skip", {}),
-        ("alarms.switch", {"on": False}),
-    ],
-)
-async def test_a_guest_changes_no_alarm_of_the_household(world: Any, tool: str, arguments: dict[str, Any]) -> None:
+GUESTS_DEEDS: list[tuple[str, dict[str, Any]]] = [
+    ("alarms.set", {"when": "every day at seven in the morning"}),
+    ("alarms.set", {"when": "every day at seven in the morning", "name": "therapy"}),
+    ("alarms.cancel", {}),
+    ("alarms.cancel", {"name": "therapy"}),
+    ("alarms.cancel", {"time": "7 AM"}),
+    ("alarms.cancel", {"day": "tomorrow"}),
+    ("alarms.cancel_all", {}),
+    ("alarms.change", {"when": "half past nine"}),
+    ("alarms.skip", {}),
+    ("alarms.switch", {"on": False}),
+    ("alarms.list", {}),
+    ("alarms.list", {"day": "tomorrow"}),
+    ("alarms.stop", {}),
+    ("alarms.snooze", {}),
+]
+
+
+@pytest.mark.parametrize(("tool", "arguments"), GUESTS_DEEDS)
+@pytest.mark.parametrize("state", ["set", "ringing elsewhere", "snoozed"])
+async def test_to_a_guest_an_alarm_that_is_none_of_theirs_is_as_if_it_were_not_there(
+    reopened: Any, tool: str, arguments: dict[str, Any], state: str
+) -> None:
+    with reopened(MORNING) as house:
+        set_at = "every day at seven in the morning" if state == "set" else "in ten minutes"
+        await house.ok("alarms.set", actor=ANNA, when=set_at, name="therapy")
+        if state != "set":
+            house.pass_seconds(600)
+            await ring(house)
+        if state == "snoozed":
+            await house.ok("alarms.snooze", actor=ANNA)
+        guest = {**GUEST, "room": "hall"} if state == "ringing elsewhere" else GUEST
+        before = (await house.ok("alarms.list", actor=ANNA)).data["alarms"]
+        answers = [await house.call(tool, actor=guest, **arguments)]
+        assert [
+            alarm for alarm in (await house.ok("alarms.list", actor=ANNA)).data["alarms"] if alarm in before
+        ] == before
+        await house.ok("alarms.cancel_all", actor=ANNA)
+        answers.append(await house.call(tool, actor=guest, **arguments))
+    there, gone = ((answer.error, answer.text) for answer in answers)
+    assert there == gone
+
+
+async def test_a_guest_may_end_what_rings_where_they_hear_it_and_change_nothing_of_it(world: Any) -> None:
     await world.ok("alarms.set", actor=ANNA, when="every day at seven in the morning")
-    before = (await world.ok("alarms.list")).data
-    refused = await world.refused(tool, actor=GUEST, **arguments)
-    assert (refused.error, refused.text) == ("denied", "Guests can only change what guests have set.")
-    assert (await world.ok("alarms.list")).data == before
+    world.pass_seconds(22 * HOUR)
+    await ring(world)
+    for tool, arguments in (("alarms.cancel", {}), ("alarms.switch", {"on": False}), ("alarms.cancel_all", {})):
+        refused = await world.refused(tool, actor=GUEST, **arguments)
+        assert (refused.error, refused.text) == ("denied", "Guests can only change what guests have set.")
+    assert await world.said("alarms.stop", actor=GUEST) == "Alarm stopped."
+    assert (await world.refused("alarms.cancel", actor=GUEST)).text == "There are no alarms."
+
+
+@pytest.mark.parametrize("role", ["owner", "adult", "teen", "child", "satellite"])
+async def test_who_lives_here_is_told_what_there_is_and_changes_it(world: Any, role: str) -> None:
+    await world.ok("alarms.set", actor=ANNA, when="at seven")
+    ben = {"person": "Ben", "device": "tablet", "role": role}
+    refused = await world.refused("alarms.cancel", actor=ben, time="8 PM")
+    assert refused.text == "There is no alarm at 8 PM. There is: tomorrow at 7 AM."
+    assert await world.said("alarms.set", actor=ben | {"room": "bedroom"}, when="at seven") == (
+        "Alarm is already set for tomorrow at 7 AM."
+    )
+    assert await world.said("alarms.cancel", actor=ben) == "Alarm cancelled: tomorrow at 7 AM."
+
+
+async def test_an_alarm_of_a_guest_stands_for_none_of_the_household(world: Any) -> None:
+    await world.ok("alarms.set", actor=GUEST, when="at seven")
+    await world.ok("alarms.set", actor=ANNA, when="at seven")
+    await world.ok("alarms.cancel_all", actor=GUEST)
+    assert await world.said("alarms.list") == "There is 1 alarm: tomorrow at 7 AM."
 
 
 async def test_guests_leave_alarms_for_the_household_and_nobody_alone_uses_them_up(world: Any) -> None:
@@ -475,7 +530,14 @@ async def test_all_alarms_are_cancelled_at_once_and_can_be_taken_back(world: Any
 async def test_a_guest_cancels_all_alarms_of_guests_and_no_other(world: Any) -> None:
     guest = {"person": "", "device": "sofa", "role": "guest", "room": ""}
     await world.ok("alarms.set", when="at 7")
-    assert (await world.refused("alarms.cancel_all", actor=guest)).error == "denied"
+    assert await world.said("alarms.cancel_all", actor=guest) == "There are no alarms to cancel."
     await world.ok("alarms.set", actor=guest, when="at 8")
     assert (await world.said("alarms.cancel_all", actor=guest)).startswith("Alarm cancelled: ")
     assert len((await world.ok("alarms.list")).data["alarms"]) == 1
+
+
+async def test_a_guest_without_a_place_ends_nothing_that_rings_in_a_room(world: Any) -> None:
+    await world.ok("alarms.set", actor=ANNA, when="in ten minutes", room="attic")
+    world.pass_seconds(600)
+    await ring(world)
+    assert await world.said("alarms.stop", actor={"role": "guest"}) == "Nothing is ringing."

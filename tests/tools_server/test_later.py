@@ -64,11 +64,14 @@ async def test_a_guest_cancels_no_deed_of_the_household_and_leaves_room_for_its_
     start: dict[str, Any] = {"tool": "timers.start", "seconds": 60, "arguments": {"seconds": 60}}
     await world.ok("later.do", text="start the egg timer", **start)
     refused = await world.refused("later.cancel", actor=guest, about="egg")
-    assert (refused.error, refused.text) == ("denied", "Guests can only change what guests have set.")
+    assert (refused.error, refused.text) == ("not_found", "Nothing is to be done later."), "what waits is private"
+    assert await world.said("later.list", actor=guest) == "Nothing is to be done later."
     for number in range(10):
         await world.ok("later.do", actor=guest, text=f"start number {number}", **start)
     refused = await world.refused("later.do", actor=guest, text="start one more", **start)
     assert refused.text == "Guests already have 10 things to do later. Cancel some of them first."
+    assert {deed["text"][:12] for deed in (await world.ok("later.list", actor=guest)).data["deeds"]} == {"start number"}
+    assert len((await world.ok("later.list")).data["deeds"]) == 11
     await world.ok("later.cancel", actor=guest, about="number 3")
     await world.ok("later.cancel", about="number 4")
 

@@ -70,6 +70,11 @@ class Alarm:
             self.ringing_since is not None or self.due_at <= now or self.due_at > self.at
         )
 
+    def rings(self, now: float) -> bool:
+        """Whether it rings just now."""
+        is_due = self.due_at is not None and self.due_at <= now and not self.missed(now)
+        return is_due or self.ringing_since is not None
+
     def missed(self, now: float) -> bool:
         """Whether its moment went by unheard, so long ago that ringing would help nobody."""
         return self.due_at is not None and now - self.due_at > RING_SECONDS

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from typing import Protocol, TypeVar
 
 from tools_server.sdk.toolkit import Call, ToolFailed
@@ -38,7 +38,6 @@ class Owned(Protocol):
 
 
 _Row = TypeVar("_Row", bound=Owned)
-_Any = TypeVar("_Any")
 
 
 def role_of(call: Call) -> str:
@@ -67,15 +66,10 @@ def refuse_over(most: int, count: int, kind: str) -> None:
 
 def changeable(call: Call, rows: Iterable[_Row]) -> list[_Row]:
     """Return the rows that whoever calls may change: for a guest, those of guests. Raises `ToolFailed` for none."""
-    return changeable_by(call, rows, lambda row: row)
-
-
-def changeable_by(call: Call, rows: Iterable[_Any], owner: Callable[[_Any], Owned]) -> list[_Any]:
-    """Do the same for rows that only know their owner."""
     every = list(rows)
     if role_of(call) != NOBODY:
         return every
-    theirs = [row for row in every if owner(row).role == NOBODY]
+    theirs = [row for row in every if row.role == NOBODY]
     if every and not theirs:
         raise ToolFailed("denied", _("Guests can only change what guests have set."))
     return theirs

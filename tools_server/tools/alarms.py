@@ -109,7 +109,7 @@ async def set_alarm(
     words = when_words(alarm, now, call.zone)
     subject = _("{name} alarm").format(name=capital(alarm.name)) if alarm.name else _("Alarm")
     for other in every:
-        if (other.name, other.room, other.rule, other.due_at) == (alarm.name, alarm.room, alarm.rule, alarm.due_at):
+        if _sets_the_same(other, alarm):
             return Result(
                 _("{subject} is already set for {words}.").format(subject=subject, words=words),
                 {"alarm": shown(other, now, call.zone)},
@@ -235,7 +235,7 @@ async def cancel(call: Call, name: Name = "", time: At = "", day: Day = "") -> R
 @tool("alarms.cancel_all", data=ALARMS, risk="change", idempotent=True, limit_seconds=10)
 async def cancel_all(call: Call) -> Result:
     """Cancel every alarm for good, also those that ring again and again."""
-    alarms = changeable(call, _all(call))
+    alarms = changeable(call, _visible(call))
     if not alarms:
         return Result(_("There are no alarms to cancel."), {"alarms": []})
     words = clauses([listed(alarm, call.now(), call.zone) for alarm in alarms[:NAMED]], len(alarms[NAMED:]))
@@ -358,7 +358,13 @@ def _name(name: str) -> str:
 
 def _ringing(call: Call, name: str) -> list[Alarm]:
     wanted, now = _name(name), call.now()
-    return [alarm for alarm in _all(call) if alarm.began(now) and wanted in ("", alarm.name, alarm.id)]
+    return [alarm for alarm in _visible(call) if alarm.began(now) and wanted in ("", alarm.name, alarm.id)]
+
+
+def _sets_the_same(other: Alarm, alarm: Alarm) -> bool:
+    """Tell whether one alarm would do for another; one of a guest, who may cancel it, does for guests alone."""
+    one, two = ((item.name, item.room, item.rule, item.due_at, item.role == NOBODY) for item in (other, alarm))
+    return one == two
 
 
 def _day(call: Call, words: str) -> date | None:
@@ -408,7 +414,7 @@ def _narrow(call: Call, name: str, time: str, day: date | None = None) -> list[A
 
     Raises `ToolFailed` when there is none, or whoever calls may change none of them.
     """
-    every = _all(call)
+    every = _visible(call)
     if not every:
         raise ToolFailed("not_found", _("There are no alarms."))
     alarms, wanted = every, _name(name)
@@ -423,10 +429,7 @@ def _narrow(call: Call, name: str, time: str, day: date | None = None) -> list[A
         request = _("{wanted} alarm").format(wanted=wanted) if wanted else _("alarm")
         at = _(" at {time}").format(time=one_line(time).removeprefix("at ")) if time.strip() else ""
         at += f" {day_words(day, call.local().date())}" if day else ""
-        visible = _visible(call)
-        if not visible:
-            raise ToolFailed("not_found", _("There are no alarms."))
-        there = series([listed(alarm, call.now(), call.zone) for alarm in visible[:NAMED]], "and")
+        there = series([listed(alarm, call.now(), call.zone) for alarm in every[:NAMED]], "and")
         raise ToolFailed(
             "not_found", _("There is no {asked}{at}. There is: {there}.").format(asked=request, at=at, there=there)
         )
@@ -478,12 +481,19 @@ def _rings_at(alarm: Alarm, clock: ClockTime, zone: tzinfo | None) -> bool:
 def _visible(call: Call) -> list[Alarm]:
     """Return the alarms that are the asker's business: to a guest those of guests, and what rings where they hear it.
 
-    When the household gets up, and what for, is private.
+    When the household gets up, and what for, is private: what a guest does not see is to them not there.
     """
     every = _all(call)
     if role_of(call) != NOBODY:
         return every
-    return [alarm for alarm in every if alarm.role == NOBODY or alarm.ringing_since is not None]
+    return [alarm for alarm in every if alarm.role == NOBODY or _is_heard(call, alarm)]
+
+
+def _is_heard(call: Call, alarm: Alarm) -> bool:
+    """Tell whether an alarm rings where somebody is."""
+    places = {alarm.device, alarm.room} - {""}
+    is_here = not places or not places.isdisjoint({call.actor.device, call.actor.room})
+    return is_here and alarm.rings(call.now())
 
 
 def _all(call: Call) -> list[Alarm]:

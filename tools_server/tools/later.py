@@ -28,7 +28,7 @@ from tools_server.sdk.state import StoredReceipt
 from tools_server.sdk.toolkit import Call, Live, Result, ToolFailed, ToolSpec, house_look, tool
 from tools_server.sdk.wording import NAMED, one_line, spoken
 from tools_server.sdk.wording import chosen as chosen_by_words
-from tools_server.times.ownership import DEEDS, changeable_by, refuse_more
+from tools_server.times.ownership import DEEDS, refuse_more, role_of
 from tools_server.times.recurrence import moment
 from tools_server.times.spoken_time import moment_words
 from tools_server.times.when import understand
@@ -37,6 +37,7 @@ from tools_server.values.language import text as _
 from tools_server.values.policy import CallActor
 from tools_server.values.shapes import DUE, IDS
 from tools_server.values.wire_names import inner_name
+from wall.roles import NOBODY
 
 DEED = {"id": str, "tool": str, "arguments": dict, "text": str, "at": float}
 
@@ -186,7 +187,7 @@ async def do(
 @tool("later.list", data={"deeds": [DEED]}, risk="read", limit_seconds=10)
 async def list_deeds(call: Call) -> Result:
     """Tell which delayed deeds there are."""
-    deeds = [row for row in _all(call) if not row["failed"]]
+    deeds = [row for row in _visible(call) if not row["failed"]]
     if not deeds:
         return Result(_("Nothing is to be done later."), {"deeds": []})
     texts = [_("{when}: {deed}.").format(when=_when_words(call, row["at"]), deed=row["text"]) for row in deeds[:10]]
@@ -201,8 +202,7 @@ async def cancel(
     ] = "",
 ) -> Result:
     """Cancel a delayed deed."""
-    deeds = [row for row in _all(call) if not row["failed"] and row["begun_at"] is None]
-    row = _meant(changeable_by(call, deeds, _owner), about)
+    row = _meant([row for row in _visible(call) if not row["failed"] and row["begun_at"] is None], about)
     text = _("That will not be done: {deed}.").format(deed=row["text"])
     with call.state.transaction():
         rows.drop(call, "later", row["id"])
@@ -309,6 +309,12 @@ def _when_words(call: Call, at: float) -> str:
 
 def _all(call: Call) -> list[dict[str, Any]]:
     return [dict(row) for row in call.state.rows("SELECT * FROM later ORDER BY at, id")]
+
+
+def _visible(call: Call) -> list[dict[str, Any]]:
+    """Return the deeds that are the asker's business: to a guest those of guests. What a household plans is private."""
+    every = _all(call)
+    return every if role_of(call) != NOBODY else [row for row in every if _owner(row).role == NOBODY]
 
 
 def _meant(deeds: list[dict[str, Any]], about: str) -> dict[str, Any]:
