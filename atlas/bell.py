@@ -164,6 +164,10 @@ class Speakers:
         """Tell whether somebody stopped it from elsewhere."""
         return id in self._stopped
 
+    def resume(self, id: str) -> None:
+        """Note that what was stopped runs again."""
+        self._stopped.pop(id, None)
+
     def attended_at(self, device: str) -> float:
         """Return when somebody was last there, on the clock of the loop."""
         return self._attended.get(device, -math.inf)
@@ -494,13 +498,25 @@ class Bell:
         return [*result.data.get(TIMERS if kind == TIMERS else "due", ()), *self._rang_before(result.data)]
 
     def _note_ringing(self, data: Mapping[str, Any]) -> None:
-        """Have what rings told as it stands now, and what somebody stopped by a command rest: it rings no longer."""
+        """Have what rings told as it stands now, and what somebody stopped by a command rest: it rings no longer.
+
+        What was snoozed runs, and will ring as if it never had.
+        """
+        for one in data.get("waiting", ()):
+            if one["state"] == "running":
+                self._begin_anew((TIMERS, str(one["id"])))
         still = {str(one["id"]): one for name in ("ringing", TIMERS) for one in data.get(name, ())}
         for ring, rung in list(self._rung.items()):
             if ring[0] == TIMERS and (now := still.get(ring[1])):
                 self._rung[ring] = replace(rung, due=now)
             elif ring[0] == TIMERS and "ringing" in data and ring not in {*self._told, *self._telling}:
                 self._speakers.stop(ring[1])
+
+    def _begin_anew(self, ring: Due) -> None:
+        self._speakers.resume(ring[1])
+        self._rung.pop(ring, None)
+        self._told.pop(ring, None)
+        self._over.discard(ring)
 
     def _rang_before(self, data: Mapping[str, Any]) -> list[Mapping[str, Any]]:
         """Return the timers that rang when the house, of which this is a later start, ended."""

@@ -44,6 +44,15 @@ class TimerShelf:
         self.marking_fails = False
         self.coming: list[dict[str, Any]] = []
         self.ringing: dict[str, dict[str, Any]] = {}
+        self.running: dict[str, dict[str, Any]] = {}
+
+    def snooze(self, id: str) -> None:
+        """Let a timer that rings run again."""
+        self.running[id] = self.ringing.pop(id)
+
+    def end(self, id: str) -> None:
+        """Let a timer that runs be due."""
+        self.due[id] = self.running.pop(id)
 
     async def listed(self) -> Sequence[Tool]:
         return ()
@@ -60,6 +69,8 @@ class TimerShelf:
                 if ended and call.arguments.get("ringing"):
                     self.ringing[identity] = ended
         data = {"timers": list(self.due.values()), "ringing": list(self.ringing.values()), "coming": self.coming}
+        running = [one | {"state": "running", "left_seconds": 60.0} for one in self.running.values()]
+        data["waiting"] = [*running, *(one | {"state": "ended"} for one in self.due.values())]
         return ToolResult(call.id, True, "", data)
 
     async def aclose(self) -> None:
@@ -268,6 +279,37 @@ async def test_a_timer_that_somebody_stopped_by_a_command_rings_no_more_and_anot
     assert sorted(await rung_in(home, 2)) == [("attic", 0), ("kitchen", 0)]
     del shelf.ringing["a"]  # as "stop", typed on a phone, does
     assert await rung_in(home, 14) == [("attic", 1)]
+
+
+@pytest.mark.parametrize("how", ["by a command", "on its page, and by a command then", "called there"])
+async def test_a_timer_that_was_snoozed_rings_again_and_again_as_it_did_at_first(how: str) -> None:
+    shelf = TimerShelf(timer(device="kitchen"))
+    home = Room(shelf)
+    assert await rung_in(home, 2) == [("kitchen", 0)]
+    if how == "on its page, and by a command then":
+        home.speakers.stop("t1")
+    if how == "called there":
+        home.speakers.attended("kitchen")
+    shelf.snooze("t1")
+    assert await rung_in(home, 60) == []
+    shelf.end("t1")
+    rung = await rung_in(home, 600)
+    assert rung[:2] == [("kitchen", 0), ("kitchen", 1)]
+    assert ("attic", EVERYWHERE) in rung
+    assert not (shelf.due or shelf.ringing)
+
+
+async def test_a_timer_that_was_snoozed_and_then_stopped_rings_no_more() -> None:
+    shelf = TimerShelf(timer(device="kitchen"))
+    home = Room(shelf)
+    await rung_in(home, 2)
+    shelf.snooze("t1")
+    await rung_in(home, 10)
+    shelf.end("t1")
+    assert await rung_in(home, 2) == [("kitchen", 0)]
+    home.speakers.stop("t1")
+    assert await rung_in(home, 60) == []
+    assert not shelf.ringing
 
 
 async def test_what_ended_long_before_anybody_was_there_is_told_once_on_each_device() -> None:
