@@ -127,3 +127,34 @@ def test_a_rule_that_speaks_only_of_the_houses_own_errands_can_never_fire(data: 
     )
     with pytest.raises(RulesWrong, match="'ask-about-asks' can never fire"):
         prove(question, data)
+
+
+@pytest.mark.parametrize("tool", ["alarms.stop", "alarms.snooze"])
+@pytest.mark.parametrize(("tools", "names"), [(["timers.*"], {}), (["timers.cancel", "timers.add"], {"name": ["egg"]})])
+async def test_a_rule_about_timers_holds_for_what_is_said_to_an_alarm(
+    world: Any, tool: str, tools: list[str], names: dict[str, list[str]]
+) -> None:
+    kitchen = {"role": "child", "device": "kitchen", "room": "kitchen"}
+    await world.ok("timers.start", actor=kitchen, seconds=60, name="egg")
+    world.pass_seconds(60)
+    (egg,) = (await world.ok("timers.due", "house")).data["timers"]
+    await world.ok("timers.announced", "house", ids=[egg["id"]], ringing=True)
+    deny(world, tools, **names)
+    answer = await world.refused(tool, actor=kitchen)
+    assert (answer.error, answer.text, answer.data["rule"]) == ("denied", "That is not done.", "no")
+    assert [timer["id"] for timer in (await world.ok("timers.due", "house")).data["ringing"]] == [egg["id"]]
+    await world.ok("alarms.set", actor=kitchen, when="in ten minutes")
+    world.pass_seconds(600)
+    await world.ok("alarms.announced", "house", ids=[(await world.ok("alarms.due", "house")).data["due"][0]["id"]])
+    await world.ok(tool, actor=kitchen)
+
+
+async def test_who_may_stop_a_timer_only_with_a_yes_is_told_so_by_an_alarm_too(world: Any) -> None:
+    kitchen = {"role": "adult", "device": "kitchen", "room": "kitchen"}
+    await world.ok("timers.start", actor=kitchen, seconds=60, name="egg")
+    world.pass_seconds(60)
+    rule = Rule("ask", "confirm", "Somebody has to say yes to that.", tools=("timers.cancel",))
+    world.gate._policy = Policy((*world.gate._policy.rules, rule))
+    answer = await world.refused("alarms.stop", actor=kitchen)
+    assert answer.text == "Somebody has to say yes to that. Ask for it by its own name."
+    assert (await world.ok("timers.cancel", actor=kitchen)).text == "Your egg timer is done."

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from tools_server.sdk.toolkit import Call, Result
+from tools_server.sdk.toolkit import Call, Result, ToolFailed
 from tools_server.sdk.wording import capital
 from tools_server.times.clock_steps import note_clock
 from tools_server.times.timer import JUST_SECONDS, Timer, ended_sentence, labels
 from tools_server.values.language import text as _
+from tools_server.values.policy import STRICTNESS
 
 JUST_RUNG_SECONDS = 180.0  # a timer rings for two minutes; after that nobody means it by "stop" or "snooze"
 
@@ -38,6 +39,7 @@ def stopped_first(call: Call, since: float = 0.0) -> tuple[Result, Timer] | None
 
 def stop_rung(call: Call, timers: Sequence[Timer]) -> tuple[Result, Timer]:
     """Stop what rings of timers that have ended, and tell that they have; return the first of them, too."""
+    _refuse_by_rules(call, "timers.cancel", timers)
     now, called = call.now(), labels(timers)
     first = timers[0]
     if len(timers) > 1:
@@ -60,15 +62,30 @@ def stop_rung(call: Call, timers: Sequence[Timer]) -> tuple[Result, Timer]:
 def snooze_timers(call: Call, seconds: float) -> int:
     """Let the timers that have just rung where somebody asks run again, in a transaction; return how many."""
     now = call.now()
-    rung = call.state.rows(
-        "SELECT id FROM timers WHERE announced_at > ? AND (device = ? OR (room != '' AND room = ?))",
+    rows = call.state.rows(
+        "SELECT * FROM timers WHERE announced_at > ? AND (device = ? OR (room != '' AND room = ?))",
         *(now - JUST_RUNG_SECONDS, call.actor.device, call.actor.room),
     )
-    for row in rung:
+    rung = [Timer(**dict(row)) for row in rows]
+    _refuse_by_rules(call, "timers.add", rung)
+    for timer in rung:
         call.state.run(
             "UPDATE timers SET announced_at = NULL, ringing = 0, deadline = ?, set_at = ? WHERE id = ?",
-            *(now + seconds, now, row["id"]),
+            *(now + seconds, now, timer.id),
         )
     if rung:
         note_clock(call)
     return len(rung)
+
+
+def _refuse_by_rules(call: Call, tool: str, timers: Sequence[Timer]) -> None:
+    """Raise `ToolFailed` where the rules say more of a tool for one of these timers than of the tool that is called.
+
+    "Stop" reaches timers by a tool of alarms and without a name; a rule about timers holds for it all the same.
+    """
+    general = call.gate.decide(call.tool, call.arguments)
+    for timer in timers:
+        itself = call.gate.decide(tool, {"name": timer.name, "room": timer.room})
+        if STRICTNESS[itself.verdict] > STRICTNESS[general.verdict]:
+            hint = "" if itself.verdict == "deny" else _(" Ask for it by its own name.")
+            raise ToolFailed("denied", itself.reason + hint, rule=itself.rule)
