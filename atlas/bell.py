@@ -24,8 +24,9 @@ AGAIN_SECONDS = 30.0  # between two rings of what is urgent
 UNNOTED_RINGS = 6  # of what is urgent on a full disk: three minutes, for that somebody stopped it can't be noted either
 MOST_PEOPLE = 100  # that are remembered by where they were heard; a household has fewer
 TIMERS = "timers"
+BROADCAST = "broadcast"  # a person speaks to all, and waits for nobody's answer
 MESSAGES = "messages"  # are for those who are there, and nobody else
-RECORDED = ("broadcast", MESSAGES)  # may have a sound
+RECORDED = (BROADCAST, MESSAGES)  # may have a sound
 HEARD = "reminders.heard"
 THERE_SECONDS = 120.0  # since somebody was heard somewhere; later they may have left
 TIMER_AGAIN_SECONDS = 12.0  # between two rings of a timer in a room, until somebody stops it …
@@ -38,7 +39,7 @@ LONG_OVER_SECONDS = 4 * 3600  # what ended longer ago is no news; whoever opens 
 # A timer that ended so long ago is told on its device, in its room or to its person, and not to the house.
 OLD_NEWS_SECONDS = 900
 LATE_SECONDS = 120.0  # a timer told this long after its end would have rung out by then: it is told, and rings no more
-ANSWER_SECONDS = 20.0  # whom the house has asked something has so long to answer before anything else is said there
+ANSWER_SECONDS = 20.0  # whom the house has asked something has so long to answer before what can wait is said there
 COMING_SECONDS = 86_400  # what rings later is told later
 MOST_COMING = 64  # of one device
 MOST_RANG = 1_024  # that devices rang while the house was away, and that it has not seen to be due
@@ -138,7 +139,7 @@ class Speakers:
             del self._attended[next(iter(self._attended))]
 
     def asked(self, device: str) -> None:
-        """Note that the house has just asked something there: nothing is said between a question and its answer."""
+        """Note that the house has just asked something there: until it is answered, what can wait is not said there."""
         self._asked.pop(device, None)
         self._asked[device] = anyio.current_time()
         if len(self._asked) > MOST_PEOPLE:
@@ -439,7 +440,7 @@ class Bell:
 
     async def _notice(self, ring: Due, due: Mapping[str, Any]) -> None:
         """Tell those who are away, once, of what nobody of theirs can hear."""
-        if self._notices is None or ring[0] == "broadcast":
+        if self._notices is None or ring[0] == BROADCAST:
             return
         now = anyio.current_time()
         self._notice_times = {one: at for one, at in self._notice_times.items() if now - at < NOTICED_SECONDS}
@@ -465,7 +466,7 @@ class Bell:
     def _may_tell(self, ring: Due, due: Mapping[str, Any]) -> bool:
         attempts = self._told.get(ring)
         again = attempts and due.get("urgent") and attempts.times < UNNOTED_RINGS
-        if ring[0] == TIMERS and self._speakers.awaits_answer(due):
+        if ring[0] != BROADCAST and not due.get("urgent") and self._speakers.awaits_answer(due):
             return False
         return attempts is None or bool(again and anyio.current_time() - attempts.at >= AGAIN_SECONDS)
 

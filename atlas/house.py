@@ -230,7 +230,7 @@ class House:
                     raise
                 with anyio.CancelScope(shield=True):
                     await self._keep(exchange, answer)
-            if answer.messages and answer.messages[-1].text.rstrip().endswith("?"):
+            if answer.awaits_reply:
                 self._speakers.asked(turn.actor.device)
             if answer.path == "command" and len(exchange.recorder.results) == 1:
                 self._learn_reply(*exchange.recorder.results[0])

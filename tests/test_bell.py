@@ -352,6 +352,27 @@ async def test_a_question_that_nobody_answers_holds_a_timer_back_for_a_moment_on
     assert await rung_in(home, 25) == [("kitchen", 0)]
 
 
+@pytest.mark.parametrize("kind", ["reminders", "messages", "later"])
+async def test_nothing_that_can_wait_is_said_between_a_question_of_the_house_and_its_answer(kind: str) -> None:
+    home = Room(ToolShelf(**{kind: [due("Anna, a reminder.", device="kitchen", room="kitchen")]}))  # type: ignore[arg-type]
+    with home.device("kitchen", "kitchen"):
+        home.speakers.asked("kitchen")
+        await home.pass_time(15)
+        assert home.heard == []
+        home.speakers.answered("kitchen")
+        await home.pass_time(2)
+    assert home.heard == [("kitchen", "Anna, a reminder.")]
+
+
+async def test_an_alarm_and_what_a_person_announces_wait_for_no_answer() -> None:
+    shelf = ToolShelf(alarms=[due("It's seven.", device="kitchen", urgent=True)], broadcast=[due("Dinner!")])
+    home = Room(shelf)  # type: ignore[arg-type]
+    with home.device("kitchen", "kitchen"):
+        home.speakers.asked("kitchen")
+        await home.pass_time(2)
+    assert sorted(text for _, text in home.heard) == ["Dinner!", "It's seven."]
+
+
 async def test_a_question_on_a_phone_holds_back_no_timer_in_the_kitchen() -> None:
     home = Room(TimerShelf(timer(device="kitchen")))
     home.speakers.asked("attic")

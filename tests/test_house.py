@@ -5,7 +5,7 @@ from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import AsyncExitStack
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any, cast
+from typing import Any, Literal, cast
 
 import anyio
 import pytest
@@ -450,6 +450,30 @@ async def test_a_question_of_the_house_waits_for_its_answer_on_that_device(world
         world.agents["family"].script = echoes
         await world.ask("the egg timer")
         assert not speakers.awaits_answer({"device": "phone"})
+        await world.ask("what did you say?")
+        assert not speakers.awaits_answer({"device": "phone"}), "what a model says waits for nothing"
+
+
+LOOK = ToolCall("call_1", "notes.read", {})
+
+
+def looked(ok: bool, text: str, words: str, path: Literal["command", "model"] = "command") -> AgentAnswer:
+    result = ToolResult("call_1", ok, text, error="" if ok else "invalid")
+    tool = Message("tool", prompt.result(result), call_id="call_1")
+    return AgentAnswer(words, path, "done", (Message("assistant", calls=(LOOK,)), tool, Message("assistant", words)))
+
+
+@pytest.mark.parametrize("path", ["command", "model"])
+def test_a_tool_that_asks_waits_for_an_answer_and_one_that_reads_out_a_question_does_not(path: Any) -> None:
+    assert looked(False, "Which note: milk or tea?", "Which note: milk or tea?", path).awaits_reply
+    assert not looked(
+        True, "The note says: what is for dinner?", "The note says: what is for dinner?", path
+    ).awaits_reply
+    assert not looked(False, "Which note: milk or tea?", "Never mind.", path).awaits_reply
+
+
+def test_a_question_of_the_house_behind_what_a_tool_said_waits_for_an_answer() -> None:
+    assert looked(True, "There are no timers.", "There are no timers. For how long?").awaits_reply
 
 
 # ── reading ahead ──────────────────────────────────────────────────────────────────────────────────

@@ -8,6 +8,7 @@ from typing import Protocol
 from atlas.conversation import Message, PendingConfirmation, Receipt, Turn, Usage
 from atlas.events import Emit, End, Route, TextDelta
 from atlas.understanding.choices import Choices
+from atlas.understanding.dialogue import read_result
 from atlas.understanding.understanding import Understanding
 
 
@@ -25,6 +26,20 @@ class AgentAnswer:
     choices: Choices | None = None  # the answer is a question between two: this waits for the next words
     pending: PendingConfirmation | None = None  # the answer is a question: this waits for a person's yes
     tainted: bool = False  # words of others went into it that neither its messages nor the history show
+
+    @property
+    def awaits_reply(self) -> bool:
+        """Whether it is a question that the next words answer: the house's own, or a tool's.
+
+        A text that is read out may end in a question mark too, and so may what a model says.
+        """
+        if self.choices or self.pending:
+            return True
+        results = [read_result(message.text) for message in self.messages if message.author == "tool"]
+        words, last = str(results[-1].get("text", "")) if results else "", results[-1] if results else {}
+        if words and self.text.endswith(words):
+            return last.get("error") == "invalid" and words.endswith("?")
+        return self.path == "command" and self.text.rstrip().endswith("?")
 
 
 async def say(words: str, emit: Emit, messages: tuple[Message, ...] = ()) -> AgentAnswer:
