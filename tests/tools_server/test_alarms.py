@@ -541,3 +541,64 @@ async def test_a_guest_without_a_place_ends_nothing_that_rings_in_a_room(world: 
     world.pass_seconds(600)
     await ring(world)
     assert await world.said("alarms.stop", actor={"role": "guest"}) == "Nothing is ringing."
+
+
+async def test_skipping_all_alarms_leaves_out_the_next_ring_of_each_and_loses_none(world: Any) -> None:
+    await world.ok("alarms.set", actor=ANNA, when="every day at seven")
+    await world.ok("alarms.set", actor=ANNA, when="every weekday at 6:30", name="gym")
+    await world.ok("alarms.set", actor=ANNA, when="tomorrow at nine")
+    before = (await world.ok("alarms.list")).data
+    assert await world.said("alarms.skip", actor=ANNA, every=True) == (
+        "Skipping the next ring of 2 alarms: every day at 7 AM; and gym, every weekday at 6:30 AM."
+    )
+    assert await world.said("alarms.list") == (
+        "There are 3 alarms: tomorrow at 9 AM; every day at 7 AM, next Sunday at 7 AM; "
+        "and gym, every weekday at 6:30 AM, next Tuesday at 6:30 AM."
+    )
+    await world.ok("history.undo", actor=ANNA)
+    assert (await world.ok("alarms.list")).data == before
+
+
+async def test_skipping_all_alarms_of_a_day_leaves_none_that_rings_then(world: Any) -> None:
+    await world.ok("alarms.set", when="every day at seven")
+    await world.ok("alarms.set", when="tomorrow at nine", name="train")
+    await world.ok("alarms.set", when="today at nine pm")
+    assert await world.said("alarms.skip", every=True, day="tomorrow") == (
+        "2 alarms will not ring tomorrow: every day at 7 AM; and train, tomorrow at 9 AM."
+    )
+    assert await world.said("alarms.list", day="tomorrow") == "There are no alarms tomorrow."
+    assert await world.said("alarms.list") == (
+        "There are 2 alarms: today at 9 PM; and every day at 7 AM, next Sunday at 7 AM."
+    )
+    refused = await world.refused("alarms.skip", every=True, day="tomorrow")
+    assert refused.text.startswith("There is no alarm tomorrow.")
+
+
+async def test_skipping_all_alarms_where_there_is_one_says_what_of_it(world: Any) -> None:
+    await world.ok("alarms.set", when="tomorrow at nine")
+    assert "rings only once: cancel it instead" in (await world.refused("alarms.skip", every=True)).text
+    assert await world.said("alarms.skip", every=True, day="tomorrow") == "Alarm cancelled: tomorrow at 9 AM."
+    await world.ok("alarms.set", when="every day at seven")
+    assert await world.said("alarms.skip", every=True, day="tomorrow") == (
+        "Skipping the 7 AM alarm tomorrow. The next is Sunday at 7 AM."
+    )
+
+
+@pytest.mark.parametrize(("time", "day"), [("tomorrow", ""), ("", "tomorrow"), ("tomorrow at seven", "")])
+@pytest.mark.parametrize("deed", ["cancel", "skip", "switch"])
+async def test_a_day_that_is_said_for_the_time_is_that_day_and_takes_no_other_ring(
+    world: Any, deed: str, time: str, day: str
+) -> None:
+    await world.ok("alarms.set", when="every day at seven")
+    await world.ok("alarms.set", when="on Monday at seven")
+    arguments = {"on": False, "time": time or day} if deed == "switch" else {"time": time, "day": day}
+    assert await world.said(f"alarms.{deed}", **arguments) == (
+        "Skipping the 7 AM alarm tomorrow. The next is Sunday at 7 AM."
+    )
+    assert len((await world.ok("alarms.list")).data["alarms"]) == 2
+
+
+async def test_an_alarm_is_switched_on_again_by_the_day_it_was_for(world: Any) -> None:
+    await world.ok("alarms.set", when="tomorrow at nine")
+    assert await world.said("alarms.switch", on=False, time="tomorrow") == "9 AM alarm is off."
+    assert await world.said("alarms.switch", on=True, time="tomorrow") == "9 AM alarm is on: tomorrow at 9 AM."

@@ -64,6 +64,7 @@ TOOLS = (
     *("home.pause", "home.next", "timers.start", "timers.cancel", "timers.add", "timers.pause", "alarms.set"),
     *("alarms.cancel", "lists.add", "lists.remove", "lists.check", "lists.clear", "reminders.add", "reminders.cancel"),
     *("later.do", "history.undo", "weather.now", "clock.time", "calendar.add", "alarms.change", "timers.resume"),
+    "alarms.skip",
 )
 
 Call = tuple[str, Mapping[str, Any]]

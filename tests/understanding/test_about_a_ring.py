@@ -96,3 +96,23 @@ def test_all_alarms_are_cancelled(text: str) -> None:
 )
 def test_what_is_not_all_alarms_does_not_cancel_them(text: str) -> None:
     assert not any(one.tool == "alarms.cancel_all" for one in reader("en").read(text).commands)
+
+
+@pytest.mark.parametrize(
+    ("language", "text", "day"),
+    [
+        *(("en", text, "") for text in ("skip all alarms", "skip every alarm", "Skip all of my alarms, please.")),
+        *(("en", text, "tomorrow") for text in ("cancel all alarms for tomorrow", "skip my alarms tomorrow")),
+        *(("en", text, "tomorrow") for text in ("cancel all of tomorrow's alarms", "turn off all alarms for tomorrow")),
+        *(("en", text, "tomorrow") for text in ("no alarm tomorrow", "No alarms tomorrow morning, please.")),
+        ("en", "no alarm on Saturday", "Saturday"),
+        ("de", "überspring alle Wecker", ""),
+        *(("de", text, "morgen") for text in ("lösche alle Wecker für morgen", "kein Wecker morgen")),
+        ("de", "am Samstag bitte keinen Wecker", "samstag"),
+    ],
+)
+def test_all_alarms_are_left_out_once_or_on_a_day(language: str, text: str, day: str) -> None:
+    (command,) = reader(language).read(text).commands
+    expected = {"every": True, **({"day": day.casefold()} if day else {})}
+    assert command.tool == "alarms.skip"
+    assert {k: v.casefold() if isinstance(v, str) else v for k, v in command.arguments.items()} == expected

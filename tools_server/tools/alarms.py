@@ -171,11 +171,19 @@ async def snooze(
 
 
 @tool("alarms.skip", data=ALARMS, risk="change", limit_seconds=10)
-async def skip(call: Call, name: Name = "", time: At = "", day: Day = "") -> Result:
+async def skip(
+    call: Call,
+    name: Name = "",
+    time: At = "",
+    day: Day = "",
+    every: Annotated[bool, Field(description="true where all alarms are to be left out once, or on that day")] = False,
+) -> Result:
     """Leave out the next ring of an alarm that rings again and again, or its rings on a day."""
-    wanted = _day(call, day)
+    time, wanted = _time_and_day(call, time, day)
     alarms = [alarm for alarm in _narrow(call, name, time, wanted) if not alarm.off]
     again = [alarm for alarm in alarms if alarm.rule]
+    if every and (ringing := alarms if wanted else again):
+        return _all_left_out(call, ringing, wanted)
     if not again:
         hint = (
             _(" The {label} rings only once: cancel it instead.").format(label=label(alarms[0], call.zone))
@@ -191,9 +199,12 @@ async def switch(
     call: Call, on: Annotated[bool, Field(description="true is on, false is off")], name: Name = "", time: At = ""
 ) -> Result:
     """Turn an alarm off without forgetting it, or on again."""
-    alarms = _narrow(call, name, time)
+    time, wanted = _time_and_day(call, time, "")
+    alarms = _narrow(call, name, time, None if on else wanted)  # what is off rings on no day
     fitting = [alarm for alarm in alarms if alarm.off == on]
     alarm = _one(call, fitting or alarms)
+    if wanted and alarm.rule and not on:
+        return _left_out(call, alarm, wanted)
     subject = f"{capital(label(alarm, call.zone))}"
     if alarm.off != on:
         return Result(
@@ -223,13 +234,9 @@ async def switch(
 @tool("alarms.cancel", data=ALARMS, risk="change", limit_seconds=10)
 async def cancel(call: Call, name: Name = "", time: At = "", day: Day = "") -> Result:
     """Cancel an alarm for good; when a day is named, one that rings again and again only for that day."""
-    wanted = _day(call, day)
+    time, wanted = _time_and_day(call, time, day)
     alarm = _one(call, _narrow(call, name, time, wanted))
-    if wanted and alarm.rule:
-        return _left_out(call, alarm, wanted)
-    return _changed(
-        call, [alarm], [None], _("Alarm cancelled: {listed}.").format(listed=listed(alarm, call.now(), call.zone))
-    )
+    return _left_out(call, alarm, wanted) if wanted and alarm.rule else _cancelled(call, alarm)
 
 
 @tool("alarms.cancel_all", data=ALARMS, risk="change", idempotent=True, limit_seconds=10)
@@ -256,7 +263,8 @@ async def change(
     day: Day = "",
 ) -> Result:
     """Move an alarm to another time or day; one that rings again and again goes on doing so."""
-    alarm = _one(call, _narrow(call, name, time, _day(call, day)))
+    time, wanted = _time_and_day(call, time, day)
+    alarm = _one(call, _narrow(call, name, time, wanted))
     before = local(alarm.at, call.zone)
     meant = moved(when, before, call.now(), call.zone, WAKING)
     if meant.at is None:
@@ -380,12 +388,37 @@ def _day(call: Call, words: str) -> date | None:
     return day
 
 
-def _left_out(call: Call, alarm: Alarm, day: date | None) -> Result:
-    """Leave out the rings of an alarm on a day that it rings on, or without a day its next one."""
-    now, wall = call.now(), call.local()
-    at = alarm.on(day, call.zone) if day else alarm.at
-    assert at is not None, "it was chosen because it rings on that day"
-    after = without(alarm, day, now, call.zone) if day else following(alarm, now, call.zone)
+def _time_and_day(call: Call, time: str, day: str) -> tuple[str, date | None]:
+    """Return the time of day and the day that are meant: "tomorrow at seven", and "tomorrow" itself, say a day too."""
+    if day.strip() or not time.strip():
+        return time, _day(call, day)
+    phrase = read_words(time, call.local().date())
+    if phrase.day is None or phrase.recurs:
+        return time, None
+    return (time, understand_day(time, call.now(), call.zone)[0]) if phrase.clocks else ("", _day(call, time))
+
+
+def _cancelled(call: Call, alarm: Alarm) -> Result:
+    text = _("Alarm cancelled: {listed}.").format(listed=listed(alarm, call.now(), call.zone))
+    return _changed(call, [alarm], [None], text)
+
+
+def _all_left_out(call: Call, alarms: list[Alarm], day: date | None) -> Result:
+    """Leave out the rings of several alarms on a day, on which one that rings once ends, or the next ring of each."""
+    if len(alarms) == 1:
+        return _left_out(call, alarms[0], day) if alarms[0].rule else _cancelled(call, alarms[0])
+    words = clauses([listed(alarm, call.now(), call.zone) for alarm in alarms[:NAMED]], len(alarms[NAMED:]))
+    form = _("Skipping the next ring of {count} alarms: {alarms}.")
+    form = _("{count} alarms will not ring {day}: {alarms}.") if day else form
+    on = on_day(day, call.local().date()) if day else ""
+    text = form.format(count=len(alarms), day=on, alarms=words)
+    return _changed(call, alarms, [_without(call, alarm, day) for alarm in alarms], text)
+
+
+def _without(call: Call, alarm: Alarm, day: date | None) -> Alarm | None:
+    """Return an alarm without its rings on a day, or its next one; None when it never rings again."""
+    now = call.now()
+    after = without(alarm, day, now, call.zone) if day and alarm.rule else following(alarm, now, call.zone)
     if after and len(after.skipped.split()) > MOST_SKIPPED:
         raise ToolFailed(
             "failed",
@@ -393,6 +426,15 @@ def _left_out(call: Call, alarm: Alarm, day: date | None) -> Result:
                 label=label(alarm, call.zone), most_skipped=MOST_SKIPPED
             ),
         )
+    return after
+
+
+def _left_out(call: Call, alarm: Alarm, day: date | None) -> Result:
+    """Leave out the rings of an alarm on a day that it rings on, or without a day its next one."""
+    now, wall = call.now(), call.local()
+    at = alarm.on(day, call.zone) if day else alarm.at
+    assert at is not None, "it was chosen because it rings on that day"
+    after = _without(call, alarm, day)
     text = _("Skipping the {label} {left_out_words}.").format(
         label=label(alarm, call.zone), left_out_words=_left_out_words(alarm, local(at, call.zone), wall)
     )
