@@ -146,6 +146,46 @@ async def test_the_rules_of_the_moment_decide_and_not_those_of_the_day_it_was_se
     ]
 
 
+@pytest.mark.parametrize("step", [3600, -3600, 7 * 86_400])
+async def test_a_deed_in_five_minutes_is_done_in_five_minutes_however_the_clock_is_set(world: Any, step: int) -> None:
+    await world.ok(
+        "later.do", tool="timers.start", seconds=300, arguments={"seconds": 9000}, text="start the egg timer"
+    )
+    world.set_clock(step)
+    assert await world.said("later.list") == "In 5 minutes: start the egg timer."
+    await pass_seconds(world, 299)
+    assert await world.said("timers.list") == "There are no timers."
+    world.set_clock(-step)
+    await pass_seconds(world, 1)
+    assert "2 hours and 30 minutes" in await world.said("timers.list")
+    assert (await world.ok("later.due", agent="house")).data["due"] == []
+
+
+async def test_a_deed_in_five_minutes_that_is_put_back_after_the_clock_was_set_is_done_in_its_time(world: Any) -> None:
+    await world.ok(
+        "later.do", tool="timers.start", seconds=300, arguments={"seconds": 9000}, text="start the egg timer"
+    )
+    await world.ok("later.cancel")
+    world.set_clock(3600)
+    await world.ok("history.undo")
+    assert await world.said("later.list") == "In 5 minutes: start the egg timer."
+
+
+async def test_a_deed_at_a_time_goes_by_the_clock_of_the_wall(world: Any) -> None:
+    text = "start the egg timer"
+    await world.ok("later.do", tool="timers.start", when="at ten", arguments={"seconds": 9000}, text=text)
+    world.set_clock(1800)
+    assert await world.said("later.list") == "In 30 minutes: start the egg timer."
+
+
+async def test_a_step_of_the_clock_before_a_start_of_the_machine_is_not_forgotten(world: Any, reopened: Any) -> None:
+    await world.ok("later.do", tool="timers.start", seconds=7200, arguments={"seconds": 90}, text="start the egg timer")
+    world.set_clock(3600)
+    await pass_seconds(world, 60)
+    with reopened(world.clock[0] + 60, "second") as again:
+        assert await again.said("later.list") == "In 1 hour and 58 minutes: start the egg timer."
+
+
 @pytest.mark.real
 async def test_a_deed_outlives_the_process_that_took_it(data: Path, wire: Any, house: Any) -> None:
     socket = data / "tools.sock"

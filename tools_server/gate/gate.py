@@ -319,6 +319,7 @@ class Gate:
                     self.mount,
                     self._act,
                     lambda tool: tool in self._tools and self._tools[tool].idempotent,
+                    self._uptime,
                 )
                 self._engines[file] = await stack.enter_async_context(opened(live))
             yield

@@ -207,6 +207,7 @@ class Live:
     mount: Callable[[str, Mapping[str, ToolSpec]], None] = lambda prefix, tools: None  # put others' tools beside ours
     act: Act = _nobody_acts  # call a tool for an agent and an actor: name, tool, arguments, actor, turn, language
     repeatable: Callable[[str], bool] = lambda tool: False  # whether calling a tool twice is as good as once
+    uptime: Callable[[], Uptime] = since_boot  # of the machine, whose clock may be set
 
 
 Run = Callable[..., Awaitable[Result]]

@@ -8,8 +8,12 @@ machine nothing tells a step from time that went by, so there the wall's clock i
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from typing import Protocol
+
 from tools_server.sdk.toolkit import Call
 from tools_server.values.stderr import say
+from tools_server.values.uptime import Uptime
 
 STEP_SECONDS = 1.0  # less is a clock that is being drawn right, and is made up for once it adds up
 MIGRATIONS = {
@@ -22,11 +26,29 @@ MIGRATIONS = {
 }
 
 
+class Clocks(Protocol):
+    """Who knows what the clock of the wall says, and how long the machine has been up."""
+
+    @property
+    def now(self) -> Callable[[], float]:
+        """Return the clock of the wall."""
+        ...
+
+    @property
+    def uptime(self) -> Callable[[], Uptime]:
+        """Return the clock that nobody sets."""
+        ...
+
+
+def clock(of: Clocks) -> float:
+    """Return how the clock of the wall stands: the seconds since 1970, less how long the machine had been up."""
+    return of.now() - of.uptime().seconds
+
+
 def note_clock(call: Call) -> None:
     """Store how the clock stands, in the transaction that sets a timer by it."""
-    uptime = call.uptime()
     call.state.run("DELETE FROM timers_clock")
-    call.state.run("INSERT INTO timers_clock VALUES (?, ?)", uptime.boot, call.now() - uptime.seconds)
+    call.state.run("INSERT INTO timers_clock VALUES (?, ?)", call.uptime().boot, clock(call))
 
 
 def follow_clock(call: Call) -> None:
@@ -46,5 +68,5 @@ def _step(call: Call) -> float:
     uptime = call.uptime()
     for row in call.state.rows("SELECT boot, offset FROM timers_clock"):
         if row["boot"] == uptime.boot:
-            return float(call.now() - uptime.seconds - row["offset"])
+            return float(clock(call) - row["offset"])
     return 0.0

@@ -1,5 +1,7 @@
 """A deed at a time: "turn it off in five minutes". Rows with wall-clock deadlines: no restart loses one.
 
+What is to be done in five minutes is done in five minutes, also where somebody sets the clock; at ten is at ten.
+
 When its time comes it is called through the gate like anything else, for the one who set it, under the rules of that
 moment, and recorded. It is marked as begun before it begins: after a crash in between, what does no harm twice is done
 again, and anything else is reported as doubtful. What nobody can watch must not fail in silence: the house asks
@@ -13,7 +15,7 @@ import logging
 import secrets
 import sqlite3
 from collections.abc import AsyncIterator, Mapping
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from dataclasses import asdict, replace
 from typing import Annotated, Any
 
@@ -28,6 +30,7 @@ from tools_server.sdk.state import StoredReceipt
 from tools_server.sdk.toolkit import Call, Live, Result, ToolFailed, ToolSpec, house_look, tool
 from tools_server.sdk.wording import NAMED, one_line, spoken
 from tools_server.sdk.wording import chosen as chosen_by_words
+from tools_server.times.clock_steps import STEP_SECONDS, clock
 from tools_server.times.ownership import DEEDS, refuse_more, role_of
 from tools_server.times.recurrence import moment
 from tools_server.times.spoken_time import moment_words
@@ -63,6 +66,12 @@ MIGRATIONS = {
             failed TEXT NOT NULL      -- what is to be said of it; '' while nothing went wrong
         );
     """,
+    "later boot": """
+        ALTER TABLE later ADD COLUMN boot TEXT NOT NULL DEFAULT '';  -- of the machine, when it was set
+    """,
+    "later clock": """
+        ALTER TABLE later ADD COLUMN clock REAL;  -- as `clock_steps.clock` stood then; NULL for a time on the wall
+    """,
 }
 
 
@@ -92,6 +101,8 @@ class DeedScheduler:
 
     async def tick(self) -> None:
         """Do everything that is due now, each beside the others."""
+        with suppress(sqlite3.Error):  # a disk that takes nothing: what is due is due by the clock as it is
+            _follow_clock(self._live)
         due = self._live.state.rows("SELECT * FROM later WHERE at <= ? AND failed = ''", self._live.now())
         async with anyio.create_task_group() as tasks:
             for row in due:
@@ -176,6 +187,8 @@ async def do(
         "at": at,
         "begun_at": None,
         "failed": "",
+        "boot": call.uptime().boot,
+        "clock": clock(call) if seconds > 0 else None,
     }
     sentence = _("{when}: {deed}.").format(when=_when_words(call, at), deed=row["text"])
     with call.state.transaction():
@@ -228,7 +241,11 @@ async def announced(
 
 async def undo(call: Call, stored_receipt: StoredReceipt) -> Result:
     """Take back what is not done yet, or have it done again at its time."""
-    return rows.put_back(call, "later", stored_receipt)
+    left = stored_receipt.after
+    here = {row["id"]: row for row in _all(call)}.get(left["id"]) if left else None
+    if left and here:
+        left = {**left, "at": here["at"], "clock": here["clock"]}  # it has moved along with the clock, no more
+    return rows.put_back(call, "later", replace(stored_receipt, after=left))
 
 
 def _owner(row: Mapping[str, Any]) -> CallActor:
@@ -307,7 +324,20 @@ def _when_words(call: Call, at: float) -> str:
     return words[:1].upper() + words[1:]
 
 
+def _follow_clock(where: Call | Live) -> None:
+    """Move the deeds that wait for a length of time by as much as the clock was set since they were set."""
+    waiting = "SELECT id, clock FROM later WHERE clock IS NOT NULL AND begun_at IS NULL AND boot = ?"
+    steps = [(clock(where) - row["clock"], row["id"]) for row in where.state.rows(waiting, where.uptime().boot)]
+    steps = [(step, id) for step, id in steps if abs(step) >= STEP_SECONDS]
+    if not steps:
+        return
+    with where.state.transaction():
+        for step, id in steps:
+            where.state.run("UPDATE later SET at = at + ?, clock = clock + ? WHERE id = ?", step, step, id)
+
+
 def _all(call: Call) -> list[dict[str, Any]]:
+    _follow_clock(call)
     return [dict(row) for row in call.state.rows("SELECT * FROM later ORDER BY at, id")]
 
 
