@@ -89,6 +89,7 @@ BARE_HOUR = (
 )
 _BARE = re.compile(rf"{_N}(?: (?:oh )?{_N})?(?: o'?clock)?{_HALF}?(?![\w'-])", re.IGNORECASE)
 _BARE_AFTER_DAY = re.compile(rf" (?:half )?{_N}(?: {_N})?(?![\w'-]| (?:percent|degrees|{UNIT_WORDS}))", re.IGNORECASE)
+_WITHIN_A_DAY = re.compile(r"minute|hour|stunde|stündlich|stuendlich", re.IGNORECASE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -149,12 +150,12 @@ def whole(text: str) -> Moment | None:
 def corrected(text: str, by: Moment) -> str:
     """Return `text` with the parts that `by` says otherwise: ("tomorrow at five", "at six") → "tomorrow at six"."""
     replaced = {part.kind for part in by.parts}
-    # "in ten minutes" is a whole answer to when, and is replaced by any other; so is "every day" by a day.
-    if replaced & {"length", "event", "often"}:
+    # "in ten minutes" and "every two hours" are whole answers to when; "in ten minutes" is replaced by any other.
+    if replaced & {"length", "event"} or ("often" in replaced and _WITHIN_A_DAY.search(by.text)):
         return by.text
-    remainder = [
-        part.text for moment in find(text) for part in moment.parts if part.kind not in replaced | {"length", "event"}
-    ]
+    replaced |= {"length", "event"}
+    replaced |= {"day", "often"} if replaced & {"day", "often"} else set()  # on which days: one says it all
+    remainder = [part.text for moment in find(text) for part in moment.parts if part.kind not in replaced]
     return " ".join([*remainder, by.text]) if "clock" in replaced else " ".join([by.text, *remainder])
 
 

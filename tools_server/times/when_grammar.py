@@ -132,7 +132,8 @@ def _other_weekday(reader: TimeReader, match: re.Match[str]) -> None:
     reader.every("WEEKLY", 2, (weekday(match["days"]),))
 
 
-@_row(r"(?:on )?(?:every |each )?(?:weekdays|week days|workdays|working days)|(?:every|each) (?:weekday|workday)|"
+@_row(r"(?:on )?(?:every |each )?(?:weekdays|week days|workdays|working days|school days)|"
+      r"(?:every|each) (?:weekday|workday|school day)|"
       r"(?:every|each) working day|(?:every )?monday (?:to|through|thru|till|until) friday")  # fmt: skip
 def _weekdays(reader: TimeReader, match: re.Match[str]) -> None:
     reader.every("WEEKLY", 1, WEEKDAYS)
