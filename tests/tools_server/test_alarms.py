@@ -30,6 +30,8 @@ async def ring(world: Any) -> list[dict[str, Any]]:
         ({"when": "in 20 minutes"}, "Alarm set for today at 9:20 AM."),
         ({"when": "every weekday at 6:30"}, "Alarm set for every weekday at 6:30 AM, starting Monday."),
         ({"when": "6:30", "days": "weekdays"}, "Alarm set for every weekday at 6:30 AM, starting Monday."),
+        ({"when": "on school days at 6:30"}, "Alarm set for every weekday at 6:30 AM, starting Monday."),
+        ({"when": "every school day at 6:30"}, "Alarm set for every weekday at 6:30 AM, starting Monday."),
         ({"when": "at eight", "name": "my gym alarm"}, "Gym alarm set for tomorrow at 8 AM."),
         ({"when": "weekends at nine"}, "Alarm set for every Saturday and Sunday at 9 AM, starting tomorrow."),
     ],

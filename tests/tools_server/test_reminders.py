@@ -462,3 +462,17 @@ async def test_a_guest_is_told_what_is_for_them_by_name_and_nothing_of_the_house
     await world.ok("reminders.add", actor=ANNA, text="catch the train", when="at eight", person="Pia")
     told = (await world.ok("reminders.list", actor={**guest, "person": "pia"})).data["reminders"]
     assert [reminder["text"] for reminder in told] == ["catch the train"]
+
+
+async def test_what_was_said_to_another_long_ago_is_nobodys_to_answer_but_theirs(world: Any) -> None:
+    ben = {"person": "Ben", "device": "tablet", "role": "child"}
+    await world.ok("reminders.add", actor=ANNA, text="take the pill", when="in ten minutes")
+    world.pass_seconds(600)
+    for _ in range(3):
+        (said,) = (await world.ok("reminders.due", "house")).data["due"]
+        await world.ok("reminders.announced", "house", ids=[said["id"]])
+        world.pass_seconds(300)
+    world.pass_seconds(3600)
+    for tool in ("reminders.done", "reminders.snooze"):
+        assert (await world.refused(tool, actor=ben)).text == "There are no reminders."
+    assert await world.said("reminders.done", actor=ANNA) == "Done: take the pill."

@@ -536,3 +536,14 @@ async def test_a_page_of_another_language_is_answered_in_it_and_the_timer_rings_
     world.language = None
     due = (await world.ok("timers.due", "house")).data["timers"]
     assert (due[0]["language"], due[0]["text"]) == ("en", "Your pizza timer is done.")
+
+
+async def test_snoozing_one_timer_right_after_the_clock_was_set_moves_no_other(world: Any) -> None:
+    kitchen = {"device": "kitchen", "room": "kitchen", "role": "adult"}
+    await world.ok("timers.start", actor=kitchen, seconds=60, name="egg")
+    await world.ok("timers.start", actor=kitchen, seconds=1200, name="pizza")
+    world.pass_seconds(60)
+    await world.ok("timers.announced", "house", ids=[(await world.ok("timers.due", "house")).data["timers"][0]["id"]])
+    world.set_clock(100)
+    await world.ok("alarms.snooze", actor=kitchen)
+    assert await world.said("timers.left", name="pizza") == "Your pizza timer has 19 minutes left."

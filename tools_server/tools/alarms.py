@@ -30,6 +30,7 @@ from tools_server.times.alarm import (
     when_words,
     without,
 )
+from tools_server.times.clock_steps import follow_clock
 from tools_server.times.moving import moved, moved_rule
 from tools_server.times.ownership import ALARMS as ALARMS_OF
 from tools_server.times.ownership import changeable, refuse_more, refuse_over, role_of
@@ -160,6 +161,7 @@ async def snooze(
     ringing = _ringing(call, name)
     sentence = _("Snoozed for {count}.").format(count=counted(minutes, "minute"))
     if not ringing:
+        follow_clock(call)
         with call.state.transaction():
             if name or not snooze_timers(call, minutes * 60):
                 raise ToolFailed("not_found", _("Nothing is ringing."))

@@ -23,7 +23,9 @@ from tools_server.times.moving import moved, moved_rule
 from tools_server.times.ownership import REMINDERS, refuse_over, role_of
 from tools_server.times.recurrence import local, moment, read
 from tools_server.times.reminder import (
+    AGAIN_SECONDS,
     EVERYONE,
+    MOST_SAYINGS,
     Reminder,
     after_saying,
     following,
@@ -47,6 +49,7 @@ REMINDER: dict[str, Any] = {"id": str, "text": str, "person": str, "room": str, 
 REMINDER |= {"at": float | None, "due_at": float | None, "missed_at": float | None, "state": str, "when": str}
 
 MOST_REMINDERS = 300  # a household has fewer; a model in a loop does not get more
+LATELY_SECONDS = 900  # after that nobody who was there answers what was said to another
 UNANSWERED_SECONDS = 7 * 86_400  # then nobody asks about it any more
 
 MIGRATIONS = {
@@ -324,11 +327,12 @@ def _timed(call: Call, reminder: Reminder, when: When) -> Reminder:
 def _found(call: Call, words: str, *, prefers_aloud: bool = False) -> Reminder:
     """Return the one reminder that is meant; with `prefers_aloud` one just said comes before those that wait.
 
-    What was said aloud may be answered by anybody, as by a voice in the room that nobody knows.
+    What was said aloud lately may be answered by anybody, as by a voice in the room that nobody knows.
     """
-    mine = _visible(call)
-    aloud = [reminder for reminder in _all(call) if prefers_aloud and _was_said(reminder, call.now())]
-    every = mine + [reminder for reminder in aloud if reminder not in mine]
+    mine, now = _visible(call), call.now()
+    aloud = [reminder for reminder in _all(call) if prefers_aloud and _was_said(reminder, now)]
+    every = mine + [reminder for reminder in aloud if reminder not in mine and _was_said_lately(reminder, now)]
+    aloud = [reminder for reminder in aloud if reminder in every]
     if not every:
         raise ToolFailed("not_found", _("There are no reminders."))
     what = one_line(words)
@@ -360,6 +364,12 @@ def _telling(reminder: Reminder) -> Reminder:
 
 def _was_said(reminder: Reminder, now: float) -> bool:
     return reminder.said > 0 or (reminder.due_at is not None and reminder.due_at <= now)
+
+
+def _was_said_lately(reminder: Reminder, now: float) -> bool:
+    """Tell whether a reminder that was said was said so lately that somebody in the room may answer it."""
+    told = max(reminder.at or 0.0, reminder.missed_at or 0.0) + (MOST_SAYINGS - 1) * AGAIN_SECONDS
+    return now - (told if reminder.due_at is None else reminder.due_at) < LATELY_SECONDS
 
 
 def _seen_by(call: Call) -> tuple[str, float, tzinfo | None]:
