@@ -171,6 +171,18 @@ async def test_a_deed_in_five_minutes_that_is_put_back_after_the_clock_was_set_i
     assert await world.said("later.list") == "In 5 minutes: start the egg timer."
 
 
+async def test_a_deed_is_taken_back_and_wanted_again_also_after_the_clock_was_set(world: Any) -> None:
+    await world.ok(
+        "later.do", tool="timers.start", seconds=300, arguments={"seconds": 9000}, text="start the egg timer"
+    )
+    world.set_clock(3600)
+    undone = await world.ok("history.undo")
+    assert await world.said("later.list") == "Nothing is to be done later."
+    world.set_clock(3600)
+    await world.ok("history.undo", receipt=undone.receipt.id)
+    assert await world.said("later.list") == "In 5 minutes: start the egg timer."
+
+
 async def test_a_deed_at_a_time_goes_by_the_clock_of_the_wall(world: Any) -> None:
     text = "start the egg timer"
     await world.ok("later.do", tool="timers.start", when="at ten", arguments={"seconds": 9000}, text=text)

@@ -241,11 +241,10 @@ async def announced(
 
 async def undo(call: Call, stored_receipt: StoredReceipt) -> Result:
     """Take back what is not done yet, or have it done again at its time."""
-    left = stored_receipt.after
-    here = {row["id"]: row for row in _all(call)}.get(left["id"]) if left else None
-    if left and here:
-        left = {**left, "at": here["at"], "clock": here["clock"]}  # it has moved along with the clock, no more
-    return rows.put_back(call, "later", replace(stored_receipt, after=left))
+    here = {row["id"]: {"at": row["at"], "clock": row["clock"]} for row in _all(call)}
+    after = stored_receipt.after or []
+    left = [row | here.get(row["id"], {}) for row in (after if isinstance(after, list) else [after])]
+    return rows.put_back(call, "later", replace(stored_receipt, after=left or None))  # it may have moved with the clock
 
 
 def _owner(row: Mapping[str, Any]) -> CallActor:

@@ -368,8 +368,8 @@ def _was_said(reminder: Reminder, now: float) -> bool:
 
 def _was_said_lately(reminder: Reminder, now: float) -> bool:
     """Tell whether a reminder that was said was said so lately that somebody in the room may answer it."""
-    told = max(reminder.at or 0.0, reminder.missed_at or 0.0) + (MOST_SAYINGS - 1) * AGAIN_SECONDS
-    return now - (told if reminder.due_at is None else reminder.due_at) < LATELY_SECONDS
+    last_at = max(reminder.at or 0.0, reminder.missed_at or 0.0) + (MOST_SAYINGS - 1) * AGAIN_SECONDS
+    return now - (last_at if reminder.due_at is None else reminder.due_at) < LATELY_SECONDS
 
 
 def _seen_by(call: Call) -> tuple[str, float, tzinfo | None]:
