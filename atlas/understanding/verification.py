@@ -9,7 +9,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from atlas.understanding.chances import LIKELY_SILENT, SURE, SURE_OF_ANOTHER, SURE_OF_SILENCE
+from atlas.understanding.chances import (
+    LIKELY_SILENT,
+    MOST_SURE,
+    SURE,
+    SURE_OF_A_DEVICE,
+    SURE_OF_ANOTHER,
+    SURE_OF_SILENCE,
+)
 from atlas.understanding.choices import MeaningChoice
 from atlas.understanding.clarifications import Clarifications
 from atlas.understanding.command_traits import ADDING, are_like, name_any, of_home, only_look, says_all, written_down
@@ -91,6 +98,23 @@ class Verification:
         if known is not None:
             return known
         return self._questions.about(parse, meant.commands, parse.commands if parse.is_sure() else ())
+
+    def as_parsed(self, turn: DialogueTurn, meant: TurnMeaning) -> TurnMeaning:
+        """Return the deed on a device by its name of which the parser is sure, where words alone make another of it.
+
+        Words are better where a deed has exceptions, so one with more commands than the parser has stays.
+        """
+        if not (meant.commands or meant.choices or meant.reply == self._questions.which_device.reply):
+            return meant
+        if any(one.topic != "home" for one in meant.commands):
+            return meant
+        parse = self._sentences.parse(turn.readings[0], turn.names, turn.room, turn.before)
+        least = SURE_OF_A_DEVICE if meant.commands else MOST_SURE
+        if parse.looks or parse.chance < least or not all(map(_names_device, parse.commands)):
+            return meant
+        if not parse.commands or len(meant.commands) > len(parse.commands) or parse.commands == meant.commands:
+            return meant
+        return parsed(parse, turn.before)
 
     # ── what is no deed as it was read ──────────────────────────────────────────────────────────────
 
@@ -248,6 +272,11 @@ class Verification:
         wish = self._frames.wish(text)
         alone = self._sentences.parse(wish, turn.names, turn.room) if wish else NOT_PARSED
         return alone.is_sure() and are_like(alone, commands)
+
+
+def _names_device(command: Command) -> bool:
+    """Whether a command is to be done now to a device by its name."""
+    return command.tool.startswith("home.") and "device" in command.arguments
 
 
 def _named(commands: Sequence[Command]) -> list[object]:
