@@ -1,9 +1,10 @@
 """Reads whether somebody is in danger, hurt or ill, or wants a doctor's advice. Pure, once a language is read.
 
 A language says it in sentences/LANGUAGE/emergency.yaml: kinds in the order of their urgency, each with the patterns
-that tell it, and what only looks like one ("dying of laughter"); how people ask what to do, and say that it is over. English is read in every house: in fear people fall
-back on any language. To take calm talk for an emergency costs a sentence; to miss one may cost more. So the words of
-one kind decide alone, and nothing else in a sentence takes them back but its own list of what it is not.
+that tell it, and what only looks like one ("dying of laughter"); how people ask what to do, and say that it is over.
+English is read in every house: in fear people fall back on any language. To take calm talk for an emergency costs a
+sentence; to miss one may cost more. So the words of one kind decide alone, and nothing else in a sentence takes them
+back but its own list of what it is not.
 """
 
 from __future__ import annotations

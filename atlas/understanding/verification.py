@@ -27,7 +27,7 @@ from atlas.understanding.grammar import Half
 from atlas.understanding.lasting_deeds import for_a_while
 from atlas.understanding.meaning import NO_DEED, TurnMeaning
 from atlas.understanding.names import Names
-from atlas.understanding.parser import BROADCAST, LEAVE, NOT_PARSED, SILENT
+from atlas.understanding.parser import BROADCAST, LEAVE, NOT_PARSED, SILENT, Parse
 from atlas.understanding.patterns import act_pattern
 from atlas.understanding.rivals import parsed
 from atlas.understanding.second_chances import PRONOUNS, SecondChances
@@ -110,7 +110,7 @@ class Verification:
             return meant
         parse = self._sentences.parse(turn.readings[0], turn.names, turn.room, turn.before)
         least = SURE_OF_A_DEVICE if meant.commands else MOST_SURE
-        if parse.looks or parse.chance < least or not all(map(_names_device, parse.commands)):
+        if parse.looks or parse.chance < least or not _are_named(parse, turn.names):
             return meant
         if not parse.commands or len(meant.commands) > len(parse.commands) or parse.commands == meant.commands:
             return meant
@@ -274,9 +274,13 @@ class Verification:
         return alone.is_sure() and are_like(alone, commands)
 
 
-def _names_device(command: Command) -> bool:
-    """Whether a command is to be done now to a device by its name."""
-    return command.tool.startswith("home.") and "device" in command.arguments
+def _are_named(parse: Parse, names: Names) -> bool:
+    """Whether all is to be done now, and to devices that a sentence has by their names or their rooms."""
+    tokens = [one.piece.token for one in parse.pieces if one.piece.token]
+    rooms = {one.value for one in tokens if one.category == "room"}
+    named = {one.value.name for one in tokens if one.category == "device"}
+    named |= {one.name for one in names.devices if one.room in rooms}
+    return all(one.tool.startswith("home.") and one.arguments.get("device") in named for one in parse.commands)
 
 
 def _named(commands: Sequence[Command]) -> list[object]:
