@@ -253,7 +253,7 @@ class Reader:
         turn = self._turns.beside_history(heard)
         for step in self._steps_as_spoken:
             if (known := step(turn)) is not None:
-                return self._verification.as_parsed(turn, known)
+                return known
         turn = self._turns.without_slips(turn)
         meant = next(known for step in self._steps_without_slips if (known := step(turn)) is not None)
         meant = self._verification.verified(turn, meant)

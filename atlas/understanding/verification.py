@@ -27,7 +27,7 @@ from atlas.understanding.grammar import Half
 from atlas.understanding.lasting_deeds import for_a_while
 from atlas.understanding.meaning import NO_DEED, TurnMeaning
 from atlas.understanding.names import Names
-from atlas.understanding.parser import BROADCAST, LEAVE, NOT_PARSED, SILENT, Parse
+from atlas.understanding.parser import BROADCAST, LEAVE, NOT_PARSED, SILENT, Parse, act_of
 from atlas.understanding.patterns import act_pattern
 from atlas.understanding.rivals import parsed
 from atlas.understanding.second_chances import PRONOUNS, SecondChances
@@ -112,7 +112,7 @@ class Verification:
         least = SURE_OF_A_DEVICE if meant.commands else MOST_SURE
         if parse.looks or parse.chance < least or not _are_named(parse, turn.names):
             return meant
-        if not parse.commands or len(meant.commands) > len(parse.commands) or parse.commands == meant.commands:
+        if not parse.commands or len(meant.commands) > len(parse.commands) or _are_one(parse.commands, meant.commands):
             return meant
         return parsed(parse, turn.before)
 
@@ -280,7 +280,18 @@ def _are_named(parse: Parse, names: Names) -> bool:
     rooms = {one.value for one in tokens if one.category == "room"}
     named = {one.value.name for one in tokens if one.category == "device"}
     named |= {one.name for one in names.devices if one.room in rooms}
-    return all(one.tool.startswith("home.") and one.arguments.get("device") in named for one in parse.commands)
+    deeds = all(one.tool.startswith("home.") and not only_look([one]) for one in parse.commands)
+    return deeds and all(one.arguments.get("device") in named for one in parse.commands)
+
+
+def _are_one(some: Sequence[Command], others: Sequence[Command]) -> bool:
+    """Whether the same is done, and to no other device: one may be meant by its name, or by its kind and room."""
+
+    def alike(one: Command, other: Command) -> bool:
+        devices = {one.arguments.get("device"), other.arguments.get("device")} - {None}
+        return act_of(one.tool, one.arguments) == act_of(other.tool, other.arguments) and len(devices) < 2
+
+    return len(some) == len(others) and all(map(alike, some, others))
 
 
 def _named(commands: Sequence[Command]) -> list[object]:
