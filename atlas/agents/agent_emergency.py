@@ -1,8 +1,9 @@
 """Answers emergencies with a short, calm, prepared text and the numbers of the country. Never with a model's words.
 
 It stands before every other mind. What a grammar wholly understands is a command all the same ("remind me to take my
-pills"), and is left to that. Nobody here can make a call, and nobody here judges an illness, so nothing is said of
-doses, for people or animals.
+pills"), and is left to that. An emergency stays open for a while: whoever then asks what to do, or says what nobody
+here understands, hears it once more. Nobody here can make a call, and nobody here judges an illness, so nothing is said
+of doses, for people or animals.
 """
 
 from __future__ import annotations
@@ -18,12 +19,14 @@ from atlas.agents.agent import AgentAnswer, say
 from atlas.conversation import Turn
 from atlas.errors import ConfigError
 from atlas.events import Emit
+from atlas.understanding.dialogue import recent
 from atlas.understanding.emergencies import Emergency, open_emergencies
 from atlas.understanding.understanding import Understanding
 
 HELPLINES = Path(__file__).parent / "helplines.yaml"
 _LEARNT = {"health": "health", "emergency": "danger"}  # what a parser named → what is said to it
 ADVICE = ("health", "low", "vet")  # kinds that only ask for advice
+OPEN_TURNS = 4  # of a person after the one that told of an emergency
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,19 +78,37 @@ class EmergencyMind:
         return self._read(meant, turn) is not None
 
     def _read(self, meant: Understanding, turn: Turn) -> Emergency | None:
+        """Return what is the matter: as the turn tells, or as was told of just before it and is still open."""
+        if turn.channel is None:
+            return None  # no person said it
+        return self._told_of(meant, turn) or self._open(meant, turn)
+
+    def _told_of(self, meant: Understanding, turn: Turn) -> Emergency | None:
         """Return what is the matter in the first reading of the turn that tells of something.
 
         A reading that was not the likeliest only counts when it is about life, not about advice.
         """
-        if turn.channel is None:
-            return None  # no person said it
         for number, text in enumerate((turn.text, *turn.alternatives)):
             emergency = self._emergencies.read(text)
             if emergency and (number == 0 or emergency.kind not in ADVICE):
-                is_command = meant.commands and (not meant.leans or emergency.kind in ADVICE)
-                return None if is_command else emergency
+                if meant.commands and (not meant.leans or emergency.kind in ADVICE):
+                    return None
+                grave = emergency.kind in ADVICE and meant.concern == "emergency"
+                return self._emergencies.of_kind("danger") if grave else emergency
         kind = _LEARNT.get(meant.concern) if meant.empty else None
         return self._emergencies.of_kind(kind) if kind else None
+
+    def _open(self, meant: Understanding, turn: Turn) -> Emergency | None:
+        """Return what was told of in the last turns, where this one says neither that it is over nor what to do."""
+        earlier = [message.text for message in recent(turn) if message.author == "user"][-OPEN_TURNS:]
+        told_of = filter(None, map(self._emergencies.read, reversed(earlier)))
+        emergency = next((one for one in told_of if one.kind not in ADVICE), None)
+        if emergency is None or any(self._emergencies.is_over(text) for text in (turn.text, *earlier)):
+            return None
+        if self._emergencies.asks_what_to_do(turn.text):
+            return emergency
+        knows_another = meant.custom or meant.restart or meant.about or (meant.commands and not meant.leans)
+        return None if knows_another else emergency
 
 
 def wording(emergency: Emergency, helplines: Helplines, *, spoken: bool) -> str:

@@ -12,5 +12,6 @@ SURE_THOUGH_NEGATED = 0.8  # of a change or a look, when some word may say not t
 SURE_OF_SILENCE = 0.8  # that nothing is meant, so that nothing is asked, nor words taken as they are: "play nicely"
 SURE_OF_ANOTHER = 0.85  # that another tool is meant than a grammar read
 SURE_THOUGH_ADDRESSED = 0.9  # that the house is meant, though a name stands before it
+SURE_OF_A_DEVICE = 0.9  # that a named device is meant, and what is to be done to it, where a grammar read another deed
 MOST_SURE_OF_SILENCE = 0.9  # that nothing is meant, where a grammar read a deed, or a wish may stand at the end
 MOST_SURE = 0.95  # where a grammar read several things, or a word is often one of doubt

@@ -1,9 +1,10 @@
 """Reads whether somebody is in danger, hurt or ill, or wants a doctor's advice. Pure, once a language is read.
 
 A language says it in sentences/LANGUAGE/emergency.yaml: kinds in the order of their urgency, each with the patterns
-that tell it, and what only looks like one ("dying of laughter"). English is read in every house: in fear people fall
-back on any language. To take calm talk for an emergency costs a sentence; to miss one may cost more. So the words of
-one kind decide alone, and nothing else in a sentence takes them back but its own list of what it is not.
+that tell it, and what only looks like one ("dying of laughter"); how people ask what to do, and say that it is over.
+English is read in every house: in fear people fall back on any language. To take calm talk for an emergency costs a
+sentence; to miss one may cost more. So the words of one kind decide alone, and nothing else in a sentence takes them
+back but its own list of what it is not.
 """
 
 from __future__ import annotations
@@ -48,21 +49,34 @@ class EmergencyWords:
                 return Emergency(kind, tongue.says)
         return None
 
+    def asks_what_to_do(self, text: str) -> bool:
+        """Tell whether somebody asks what is to be done now, or for help, in any of the languages."""
+        return any(tongue.asks.search(tongue.plain(text)) for tongue in self._tongues)
+
+    def is_over(self, text: str) -> bool:
+        """Tell whether somebody says that there is no emergency, or that help is coming, in any of the languages."""
+        return any(tongue.over.search(tongue.plain(text)) for tongue in self._tongues)
+
 
 class _Tongue:
     def __init__(self, table: Mapping[str, Any]) -> None:
         self.says: Mapping[str, str] = table["says"]
         parts: Mapping[str, str] = table["parts"]
         self._rewrites = Rewrites(table["rewrites"])
+        self.asks, self.over = _any_of(table["asks"], parts), _any_of(table["over"], parts)
         self._never = re.compile(filled(table["never"], parts))
         self._kinds = [
             (kind["name"], _any_of(kind["patterns"], parts), _any_of(kind.get("not", ()), parts))
             for kind in table["kinds"]
         ]
 
+    def plain(self, text: str) -> str:
+        """Return the words of a text as the patterns of its language have them."""
+        words = re.sub(r"[^\w' -]+", " ", text[:LONGEST_CHARACTERS].lower().replace("’", "'"))
+        return self._rewrites.written(" ".join(words.split()))
+
     def kind(self, text: str) -> str:
-        words = re.sub(r"[^\w' -]+", " ", text.lower().replace("’", "'"))
-        words = self._rewrites.written(" ".join(words.split()))
+        words = self.plain(text)
         if self._never.search(words):
             return ""
         return next(

@@ -159,7 +159,7 @@ class Parser:
         self._there = pattern(words, "there")
         self._arrives = pattern(words, "arrives")
         self._half_verb, self._moves = pattern(words, "half_verb"), pattern(words, "moves")
-        self._whereabouts = pattern(words, "whereabouts")
+        self._whereabouts, self._and_who = pattern(words, "whereabouts"), pattern(words, "and_who")
         self._verb, self._directed = pattern(words, "verb"), pattern(words, "directed")
         self._complaints = [
             (act, re.compile(complaint, re.IGNORECASE), meant) for act, complaint, meant in words.get("complaints", ())
@@ -315,6 +315,8 @@ class Parser:
             return self._said_plainly(act, reading, names, before)
         if act == "timers.start" and (several := self._several_timers.read(reading.text)):
             return () if self._is_unwanted(likely, reading.text) else several
+        if act == before.act == "presence.where" and (another := self._and_who.fullmatch(reading.text.strip(" .,!?"))):
+            return (Command(act, {"person": another["person"]}),)  # also of somebody who is unknown here
         if act == "presence.where" and before.devices and not reading.slot("person", self._grammar):
             spoken_of = [Token("device", one, one.name) for one in names.devices if one.name in before.devices]
             return self.frames.look_at(reading.text, spoken_of, names, room)  # the robot: "is he back in his kennel?"

@@ -257,7 +257,7 @@ class Reader:
         turn = self._turns.without_slips(turn)
         meant = next(known for step in self._steps_without_slips if (known := step(turn)) is not None)
         meant = self._verification.verified(turn, meant)
-        return meant if meant.commands else self._chances.wish_alone(turn, meant)
+        return self._verification.as_parsed(turn, meant if meant.commands else self._chances.wish_alone(turn, meant))
 
     # ── what else is asked of words ─────────────────────────────────────────────────────────────────
 

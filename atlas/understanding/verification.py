@@ -9,7 +9,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from atlas.understanding.chances import LIKELY_SILENT, SURE, SURE_OF_ANOTHER, SURE_OF_SILENCE
+from atlas.understanding.chances import (
+    LIKELY_SILENT,
+    MOST_SURE,
+    SURE,
+    SURE_OF_A_DEVICE,
+    SURE_OF_ANOTHER,
+    SURE_OF_SILENCE,
+)
 from atlas.understanding.choices import MeaningChoice
 from atlas.understanding.clarifications import Clarifications
 from atlas.understanding.command_traits import ADDING, are_like, name_any, of_home, only_look, says_all, written_down
@@ -20,7 +27,7 @@ from atlas.understanding.grammar import Half
 from atlas.understanding.lasting_deeds import for_a_while
 from atlas.understanding.meaning import NO_DEED, TurnMeaning
 from atlas.understanding.names import Names
-from atlas.understanding.parser import BROADCAST, LEAVE, NOT_PARSED, SILENT
+from atlas.understanding.parser import BROADCAST, LEAVE, NOT_PARSED, SILENT, Parse, act_of
 from atlas.understanding.patterns import act_pattern
 from atlas.understanding.rivals import parsed
 from atlas.understanding.second_chances import PRONOUNS, SecondChances
@@ -91,6 +98,23 @@ class Verification:
         if known is not None:
             return known
         return self._questions.about(parse, meant.commands, parse.commands if parse.is_sure() else ())
+
+    def as_parsed(self, turn: DialogueTurn, meant: TurnMeaning) -> TurnMeaning:
+        """Return the deed on a device by its name of which the parser is sure, where words alone make another of it.
+
+        Words are better where a deed has exceptions, so one with more commands than the parser has stays.
+        """
+        if not (meant.commands or meant.choices or meant.reply == self._questions.which_device.reply):
+            return meant
+        if any(one.topic != "home" for one in meant.commands):
+            return meant
+        parse = self._sentences.parse(turn.readings[0], turn.names, turn.room, turn.before)
+        least = SURE_OF_A_DEVICE if meant.commands else MOST_SURE
+        if parse.looks or parse.chance < least or not _are_named(parse, turn.names):
+            return meant
+        if not parse.commands or len(meant.commands) > len(parse.commands) or _are_one(parse.commands, meant.commands):
+            return meant
+        return parsed(parse, turn.before)
 
     # ── what is no deed as it was read ──────────────────────────────────────────────────────────────
 
@@ -248,6 +272,26 @@ class Verification:
         wish = self._frames.wish(text)
         alone = self._sentences.parse(wish, turn.names, turn.room) if wish else NOT_PARSED
         return alone.is_sure() and are_like(alone, commands)
+
+
+def _are_named(parse: Parse, names: Names) -> bool:
+    """Whether all is to be done now, and to devices that a sentence has by their names or their rooms."""
+    tokens = [one.piece.token for one in parse.pieces if one.piece.token]
+    rooms = {one.value for one in tokens if one.category == "room"}
+    named = {one.value.name for one in tokens if one.category == "device"}
+    named |= {one.name for one in names.devices if one.room in rooms}
+    deeds = all(one.tool.startswith("home.") and not only_look([one]) for one in parse.commands)
+    return deeds and all(one.arguments.get("device") in named for one in parse.commands)
+
+
+def _are_one(some: Sequence[Command], others: Sequence[Command]) -> bool:
+    """Whether the same is done, and to no other device: one may be meant by its name, or by its kind and room."""
+
+    def alike(one: Command, other: Command) -> bool:
+        devices = {one.arguments.get("device"), other.arguments.get("device")} - {None}
+        return act_of(one.tool, one.arguments) == act_of(other.tool, other.arguments) and len(devices) < 2
+
+    return len(some) == len(others) and all(map(alike, some, others))
 
 
 def _named(commands: Sequence[Command]) -> list[object]:

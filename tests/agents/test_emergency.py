@@ -12,7 +12,7 @@ from atlas.agents.agent_emergency import HELPLINES, EmergencyMind, Helplines, op
 from atlas.agents.minds import open_agent
 from atlas.config import LlmConfig
 from atlas.confirmations import HouseConfirmations
-from atlas.conversation import Turn
+from atlas.conversation import Message, Turn
 from atlas.errors import ConfigError
 from atlas.events import Event
 from atlas.understanding.emergencies import Emergency, open_emergencies
@@ -149,3 +149,45 @@ async def test_a_concern_that_was_learnt_has_the_prepared_answer_too(concern: st
     meant = Understanding(question_turn.text, concern=concern)
     await EmergencyMind(["en"], lambda: GERMANY).answer(meant, question_turn, emit)
     assert heard in "".join(texts) and bool(texts) == bool(heard)
+
+
+async def answered(reader: Reader, *spoken: str) -> str:
+    """What is said to the last of some turns of one person, the others having been answered."""
+    history = tuple(
+        Message(author, text) for one in spoken[:-1] for author, text in (("user", one), ("assistant", "…"))
+    )
+    question_turn = turn(spoken[-1], history=history)
+    texts: list[str] = []
+
+    async def emit(event: Event) -> None:
+        texts.append(getattr(event, "text", ""))
+
+    mind = EmergencyMind(["en", "de"], lambda: GERMANY)
+    await mind.answer(reader.understand(question_turn), question_turn, emit)
+    return "".join(texts)
+
+
+async def test_an_emergency_stays_open_until_somebody_says_that_it_is_over(reader: Reader) -> None:
+    fire, fall = "help, there's a fire", "I have fallen and I cannot get up"
+    again = {
+        (fire, "in the kitchen"): "Get everybody out",
+        (fire, "what do I do"): "Get everybody out",
+        (fall, "yes it is my hip, it hurts a great deal"): "Call 112 now",
+        ("Ruby swallowed some bleach", "what should we do now"): "Call the poison line now",
+        (fall, "I think so", "what do I do"): "Call 112 now",
+        ("Oma ist umgefallen", "was soll ich tun"): "112",
+        ("Oma ist umgefallen", "was mach ich jetzt"): "112",
+    }
+    assert {
+        spoken: said for spoken, says in again.items() if says not in (said := await answered(reader, *spoken))
+    } == {}
+    over = [
+        (fire, "never mind, it's only toast"),
+        (fire, "thank you"),
+        (fire, "false alarm", "what do I do"),
+        (fall, "set a timer for five minutes"),
+        ("what is in the fridge", "what do I do"),
+        ("my head hurts", "what do I do about dinner"),
+        ("Oma ist umgefallen", "der Notarzt ist unterwegs"),
+    ]
+    assert [spoken for spoken in over if await answered(reader, *spoken)] == []

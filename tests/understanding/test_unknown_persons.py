@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import json
+
 import pytest
 
+from atlas.conversation import Actor, Message, ToolCall, Turn
 from atlas.understanding.grammar import Grammar, open_grammar
 from atlas.understanding.names import NamedDevice, NamedPlace, Names
 from tests.houses import reader_of
+from tests.understanding.test_exemptions import reader
 
 HOUSE = Names((NamedDevice("Priya", "person"),), (NamedPlace("Kitchen"),), people=("Anna",))
 
@@ -65,3 +69,14 @@ def test_mail_is_mail(grammar: Grammar, text: str) -> None:
 )
 def test_things_are_written_down_as_one_buys_them(grammar: Grammar, text: str, items: list[str]) -> None:
     assert [one.arguments["items"] for one in reader_of(grammar).read(text, HOUSE).commands] == [items]
+
+
+@pytest.mark.real
+@pytest.mark.parametrize(("text", "person"), [("and Anna", "Anna"), ("and the mother", "mother"), ("and now", "Priya")])
+def test_who_else_is_asked_about_need_not_be_known(text: str, person: str) -> None:
+    asked = ToolCall("call_1", "presence.where", {"person": "Priya"})
+    told = Message("tool", json.dumps({"devices": [{"name": "Priya", "kind": "person"}]}), call_id="call_1")
+    history = (Message("user", "where's Priya"), Message("assistant", calls=(asked,)), told)
+    turn = Turn("", text, Actor("", "test", "owner", ""), 0.0, history=(*history, Message("assistant", "Away.")))
+    [command] = reader().understand(turn, HOUSE).commands
+    assert (command.tool, command.arguments) == ("presence.where", {"person": person})
