@@ -14,7 +14,7 @@ import anyio
 
 from atlas import __version__
 from atlas.conversation import HOUSE, ToolCall, fresh_id
-from atlas.errors import AtlasError, EngineError
+from atlas.errors import AtlasError, EngineError, LlmLoading
 from atlas.llm.backend import Backend
 from atlas.mcp.tools import Tools
 from atlas.own_words import noted, own
@@ -31,6 +31,7 @@ class PartHealth:
     ok: bool
     what: str  # what is loaded, or what is wrong
     hint: str = ""
+    warming_up: bool = False  # not well yet, and by itself in a while
 
 
 class Health:
@@ -52,9 +53,10 @@ class Health:
         self._began = time.monotonic()
 
     async def look(self) -> Mapping[str, object]:
-        """Return `status` ("ok" or "degraded"), `parts`, `models`, `versions`, `uptime_seconds`, `tasks` (how many).
+        """Return how the house is.
 
-        Takes at most `PATIENCE_SECONDS`. Cancelling is safe.
+        `status` is "ok", "warming up" or "degraded"; beside it are `parts`, `models`, `versions`, `uptime_seconds` and
+        `tasks` (how many). Takes at most `PATIENCE_SECONDS`. Cancelling is safe.
         """
         parts: dict[str, PartHealth] = {}
         async with anyio.create_task_group() as tasks:
@@ -66,8 +68,10 @@ class Health:
         if problem := self._record_problem():
             gaps = own("the record of what was done is not whole: {problem}").format(problem=problem)
             parts["record"] = PartHealth(False, gaps, "`atlas doctor`")
+        unwell = [part for name, part in parts.items() if not part.ok and name not in self._written]
+        is_warming_up = all(part.warming_up for part in unwell)
         return {
-            "status": "ok" if all(part.ok for name, part in parts.items() if name not in self._written) else "degraded",
+            "status": ("warming up" if is_warming_up else "degraded") if unwell else "ok",
             "version": __version__,
             "uptime_seconds": round(time.monotonic() - self._began),
             "tasks": len(anyio.get_running_tasks()),
@@ -90,7 +94,8 @@ async def _ask(parts: dict[str, PartHealth], name: str, question: Callable[[], A
         with anyio.move_on_after(PATIENCE_SECONDS):
             parts[name] = PartHealth(True, await question())
     except AtlasError as trouble:
-        parts[name] = PartHealth(False, str(trouble), own(trouble.hint))
+        is_loading = isinstance(trouble, LlmLoading)
+        parts[name] = PartHealth(False, str(trouble), own(trouble.hint), warming_up=is_loading)
 
 
 @cache

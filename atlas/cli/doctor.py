@@ -19,7 +19,7 @@ import httpx2
 from atlas import own_words
 from atlas.agents.house_sentences import FILE, read_sentences, sentences_file
 from atlas.cli import door, memory
-from atlas.cli.lock import running_process
+from atlas.cli.lock import running_process, warming_up_seconds
 from atlas.config import Config, SpeechConfig
 from atlas.config import load as load_config
 from atlas.errors import ConfigError
@@ -36,11 +36,14 @@ _KEEP = noted(
 )
 _REMOUNT = noted("look why (dmesg: a disk that fails is often made so), and mount it so that it can be written")
 _NO_BACKUP = noted("set folder in [backup], on another disk, and the house makes one every day (in the app: Settings)")
+_IN_A_WHILE = noted("nothing is wrong; look again in a minute")
+_SEE_WHAT_WAITS = noted("that is long: see in the log what it waits for")
 _WRITABLE = noted("let its disk be written, and ask again")
 _DAMAGED = (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB)
 OLDEST_PYTHON = (3, 11)
 FREE_BYTES = 500_000_000  # below this, memory files and recordings will soon fail
 HEALTH_SECONDS = 10.0
+LONGEST_WARM_UP_SECONDS = 600  # a 70B model is read from a slow disk in five minutes
 HEALTH = "/health"
 DAY_SECONDS, OLD_DAYS = 86_400, 30  # what is said and noted in a month is missed
 
@@ -70,7 +73,10 @@ def main(arguments: Sequence[str]) -> int:
     findings = list(examine(config))
     if given.json:
         rows = [
-            {"what": own(f.what), "seen": f.seen, "advice": f.advice, "log": f.log, "well": not f.advice}
+            {
+                **{"what": own(f.what), "seen": f.seen, "advice": f.advice, "log": f.log},
+                **{"well": not f.advice, "grave": bool(f.advice) and f.grave},
+            }
             for f in findings
         ]
         print(json.dumps({"findings": rows, "well": not any(f.advice and f.grave for f in findings)}))
@@ -107,7 +113,8 @@ def examine(config: Config) -> Iterator[Finding]:
         yield _sentences(config)
     else:
         yield from _parts(config)
-        yield from _walls(config)
+        if warming_up_seconds(config) is None:
+            yield from _walls(config)
 
 
 def _python() -> Finding:
@@ -282,7 +289,13 @@ def _port(config: Config, running: int | None) -> Finding:
 
 
 def _parts(config: Config) -> Iterator[Finding]:
-    """Ask the running house how its parts are."""
+    """Ask the running house how its parts are; one that is still warming up answers nobody yet."""
+    warming_up = warming_up_seconds(config)
+    if warming_up is not None:
+        seen = own("has been warming up for {seconds} s").format(seconds=round(warming_up))
+        is_late = warming_up > LONGEST_WARM_UP_SECONDS
+        yield Finding("health", seen, own(_SEE_WHAT_WAITS if is_late else _IN_A_WHILE), grave=is_late)
+        return
     try:
         headers = {"accept-language": own_words.language()}
         address = f"{door.address(config)}{HEALTH}"
@@ -290,18 +303,22 @@ def _parts(config: Config) -> Iterator[Finding]:
         details = response.json()
     except (httpx2.TransportError, ValueError):
         seen = own("{address} does not answer").format(address=door.address(config))
-        yield Finding("health", seen, own("is it still warming up? Else start it again"))
+        yield Finding("health", seen, own("see the log; if it says nothing of this, start Atlas again"))
         return
-    well = details.get("status") == "ok"
-    yield Finding(
-        "health", own(str(details.get("status"))), "" if well else own("look at the parts below, and at Atlas's log")
-    )
+    status = str(details.get("status"))
+    if status == "warming up":
+        yield Finding("health", own("is warming up"), own(_IN_A_WHILE), grave=False)
+    else:
+        well = status == "ok"
+        yield Finding("health", own(status), "" if well else own("look at the parts below, and at Atlas's log"))
     for part, state in details.get("parts", {}).items():
         if state.get("ok", False):
             yield Finding(part, state.get("what", ""))
             continue
         advice = state.get("hint") or own("it should be back in a moment")
-        yield Finding(part, own("does not answer as it should"), advice, log=state.get("what", ""))
+        is_loading = bool(state.get("warming_up"))
+        seen = own("is warming up") if is_loading else own("does not answer as it should")
+        yield Finding(part, seen, advice, grave=not is_loading, log=state.get("what", ""))
 
 
 def _sentences(config: Config) -> Finding:

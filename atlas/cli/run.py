@@ -11,7 +11,7 @@ import signal
 import socket
 import sys
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import AsyncExitStack, ExitStack
 from dataclasses import replace
 from functools import partial
@@ -84,7 +84,7 @@ def main(arguments: Sequence[str]) -> int:
     os.environ.setdefault("OMP_WAIT_POLICY", "passive")
     prepare_folders(config)
     with ExitStack() as stack:
-        stack.enter_context(only_one(config))
+        note_ready = stack.enter_context(only_one(config))
         store_logs(recent_log, config)
         if is_unfinished(config.data):
             raise ConfigError(
@@ -97,7 +97,7 @@ def main(arguments: Sequence[str]) -> int:
         secure = secure_listener(config)
         if secure:
             stack.enter_context(secure.listener)
-        anyio.run(run, config, listener, began, frozenset(given.without), secure, recent_log)
+        anyio.run(run, config, listener, began, frozenset(given.without), secure, recent_log, note_ready)
     return 0
 
 
@@ -126,6 +126,7 @@ async def run(
     elsewhere: frozenset[str] = frozenset(),
     secure: SecureListener | None = None,
     recent_log: RecentLog | None = None,
+    note_ready: Callable[[], None] = lambda: None,
 ) -> None:
     """Open everything but the parts that run elsewhere, answer until SIGINT or SIGTERM, close in reverse."""
     print(f"Atlas {__version__} is warming up; its data is in {config.data}", flush=True)
@@ -152,6 +153,7 @@ async def run(
             def ready() -> None:
                 seconds = time.monotonic() - began
                 outside = secure.address if secure else ""
+                note_ready()
                 say_ready(config, token, first_time=first_time, seconds=seconds, setup_code=setup_code, outside=outside)
 
             await app.serve(house, ready, listener, secure, setup_code)

@@ -336,6 +336,8 @@ export interface FindingItem {
   /** A part's own words, in English, where it is not well */
   log: string;
   well: boolean;
+  /** Atlas cannot work like that; what is neither well nor grave is to be noted */
+  grave: boolean;
 }
 
 /** What the doctor found. */
@@ -413,6 +415,8 @@ export interface FoundNotesReply {
 /** How the house is. */
 export interface HealthReply {
   ok: boolean;
+  /** Nothing is wrong, but parts of it are still loading */
+  warming_up: boolean;
   version: string;
   uptime_seconds: number;
   parts: PartItem[];
@@ -813,6 +817,8 @@ export interface PartItem {
   hint: string;
   /** The part's own words, in English, where it is not well */
   log: string;
+  /** It is not well yet, and will be by itself */
+  warming_up: boolean;
 }
 
 /** The people of the house. */

@@ -7,6 +7,8 @@ import socket
 import sqlite3
 import subprocess
 import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
@@ -18,6 +20,7 @@ from starlette.routing import Route
 
 from atlas.cli import doctor, memory
 from atlas.cli.keys import make_house_key, prepare_folders, settle_tools
+from atlas.cli.lock import only_one
 from atlas.cli.run import programs
 from atlas.config import Config, EgressConfig, EsphomeDeviceConfig, GatewayConfig
 from atlas.confirmations import HouseKey, read_house_key
@@ -226,6 +229,50 @@ def test_a_tool_server_without_walls_is_found_out(settled: Config) -> None:
         serving.join()
     assert "see the advice" in matching_findings[1].advice
     assert "kernel with Landlock" in matching_findings[0].advice
+
+
+def test_a_house_that_is_warming_up_is_told_as_that_until_it_answers(settled: Config) -> None:
+    with only_one(settled) as note_ready:
+        health = findings(settled)["health"]
+        assert ("warming up" in health.seen, health.grave) == (True, False)
+        note_ready()
+        health = findings(settled)["health"]
+        assert ("does not answer" in health.seen, health.grave) == (True, True)
+        os.utime(settled.run / "lock", (0, 0))
+    with only_one(settled):
+        os.utime(settled.run / "lock", (0, 0))
+        assert findings(settled)["health"].grave, "it has been at it for too long"
+
+
+def test_a_model_that_is_still_loading_is_told_as_warming_up_and_one_that_is_gone_is_not(settled: Config) -> None:
+    hint = "wait until it is loaded: it then answers by itself"
+    loading = {"ok": False, "what": "the model is still loading", "hint": hint, "warming_up": True}
+    gone = {"ok": False, "what": "nobody answers", "hint": "see the log", "warming_up": False}
+    for status, part, grave in (("warming up", loading, False), ("degraded", gone, True)):
+        with health_of_a_house(settled, {"status": status, "parts": {"llm embedded": part}}) as running:
+            health, model = doctor._parts(running)
+        assert (health.seen, health.grave, model.grave) == (status if grave else "is warming up", grave, grave)
+        assert health.advice
+        assert model.advice == part["hint"]
+
+
+@contextmanager
+def health_of_a_house(config: Config, details: dict[str, object]) -> Iterator[Config]:
+    """Answer at a free port as a running house does when it is asked how it is."""
+
+    async def health(request: Request) -> JSONResponse:
+        return JSONResponse(details, 200 if details["status"] == "ok" else 503)
+
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        server = uvicorn.Server(uvicorn.Config(Starlette(routes=[Route("/health", health)]), log_config=None))
+        serving = threading.Thread(target=server.run, kwargs={"sockets": [listener]})
+        serving.start()
+        try:
+            port = listener.getsockname()[1]
+            yield dataclasses.replace(config, gateway=GatewayConfig(https_host="", port=port))
+        finally:
+            server.should_exit = True
+            serving.join()
 
 
 def test_a_german_page_reads_every_finding_in_german(settled: Config) -> None:

@@ -35,12 +35,14 @@ class PartItem(ApiReply):
     what: str
     hint: str = Field(description="What to do; empty when it is well")
     log: str = Field(default="", description="The part's own words, in English, where it is not well")
+    warming_up: bool = Field(default=False, description="It is not well yet, and will be by itself")
 
 
 class HealthReply(ApiReply):
     """How the house is."""
 
     ok: bool
+    warming_up: bool = Field(description="Nothing is wrong, but parts of it are still loading")
     version: str
     uptime_seconds: int
     parts: list[PartItem]
@@ -54,6 +56,7 @@ class FindingItem(ApiReply):
     advice: str = Field(description="What to do; empty when it is well")
     log: str = Field(default="", description="A part's own words, in English, where it is not well")
     well: bool
+    grave: bool = Field(description="Atlas cannot work like that; what is neither well nor grave is to be noted")
 
 
 class FindingsReply(ApiReply):
@@ -106,16 +109,18 @@ async def show_health(caller: AnyCaller) -> HealthReply:
     """Tell how every part of the house is."""
     state: dict[str, Any] = dict(await caller.house.health())
     parts = [_part(name, part) for name, part in state["parts"].items()]
-    ok = state["status"] == "ok"
-    return HealthReply(ok=ok, version=state["version"], uptime_seconds=state["uptime_seconds"], parts=parts)
+    ok, warming_up = state["status"] == "ok", state["status"] == "warming up"
+    return HealthReply(
+        ok=ok, warming_up=warming_up, version=state["version"], uptime_seconds=state["uptime_seconds"], parts=parts
+    )
 
 
 def _part(name: str, state: Mapping[str, Any]) -> PartItem:
     if state["ok"]:
         return PartItem(name=name, ok=True, what=state["what"], hint="")
-    return PartItem(
-        name=name, ok=False, what=own("does not answer as it should"), hint=state["hint"], log=state["what"]
-    )
+    warming_up = bool(state.get("warming_up"))
+    what = own("is warming up") if warming_up else own("does not answer as it should")
+    return PartItem(name=name, ok=False, what=what, hint=state["hint"], log=state["what"], warming_up=warming_up)
 
 
 @router.get("/backup")

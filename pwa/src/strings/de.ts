@@ -729,6 +729,7 @@ export const de: Words = {
     partNames: { tools: "Werkzeugserver", sentences: "Eigene Sätze", record: "Aufzeichnung" },
     allWell: "Alles ist in Ordnung.",
     notWell: "Etwas ist nicht in Ordnung.",
+    warmingUp: "Alles in Ordnung: Teile davon laufen sich noch warm.",
     since: (version: string, length: string) => `Atlas ${version}, läuft seit ${length}.`,
     seconds: (count: number) => `${count} Sekunden`,
     minutes: (count: number) => `${count} Minuten`,

@@ -718,6 +718,7 @@ export const en = {
     partNames: { tools: "Tool server", sentences: "Own sentences", record: "Record" },
     allWell: "All is well.",
     notWell: "Something is not well.",
+    warmingUp: "Nothing is wrong: parts of it are still warming up.",
     since: (version: string, length: string) => `Atlas ${version}, up for ${length}.`,
     seconds: (count: number) => `${count} seconds`,
     minutes: (count: number) => `${count} minutes`,

@@ -168,8 +168,8 @@ function Doctor() {
           <ul class="card rows">
             {examination.reply.findings.map((finding) => (
               <li key={`${finding.what}${finding.seen}`} class="row">
-                <span class={finding.well ? "good" : "trouble"}>
-                  <Icon name={finding.well ? "check" : "close"} size={20} />
+                <span class={finding.well ? "good" : finding.grave ? "trouble" : "soft"}>
+                  <Icon name={finding.well ? "check" : finding.grave ? "close" : "bell"} size={20} />
                 </span>
                 <div class="grow">
                   <p class="name">{finding.what}</p>

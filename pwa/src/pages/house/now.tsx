@@ -27,16 +27,16 @@ function Parts() {
     <section aria-labelledby="parts">
       <h2 id="parts">{say.parts}</h2>
       <Loaded live={live}>
-        {({ ok, parts, version, uptime_seconds }) => (
+        {({ ok, warming_up, parts, version, uptime_seconds }) => (
           <>
-            <p class={ok ? "good" : "trouble"}>
-              {ok ? say.allWell : say.notWell} {say.since(version, lengthOf(uptime_seconds))}
+            <p class={ok ? "good" : warming_up ? "soft" : "trouble"}>
+              {ok ? say.allWell : warming_up ? say.warmingUp : say.notWell} {say.since(version, lengthOf(uptime_seconds))}
             </p>
             <ul class="card rows">
               {parts.map((part) => (
                 <li key={part.name} class="row">
-                  <span class={part.ok ? "good" : "trouble"}>
-                    <Icon name={part.ok ? "check" : "close"} size={20} />
+                  <span class={part.ok ? "good" : part.warming_up ? "soft" : "trouble"}>
+                    <Icon name={part.ok ? "check" : part.warming_up ? "pulse" : "close"} size={20} />
                   </span>
                   <div class="grow">
                     <p class="name">{partName(part.name)}</p>
