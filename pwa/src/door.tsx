@@ -1,11 +1,14 @@
 /** What somebody sees whom the house does not know: how to get a token, and where to put it. */
 
-import { useState } from "preact/hooks";
+import { useEffect, useState } from "preact/hooks";
 import { enter, revoked, whoHolds } from "./house/account.ts";
 import { words } from "./strings/index.ts";
 
 export function Door() {
   const say = words.value.door;
+  useEffect(() => {
+    document.title = "Atlas"; // the page that was left named itself
+  }, []);
   const [trouble, setTrouble] = useState<"" | "unknown" | "gone">("");
 
   async function submit(event: SubmitEvent): Promise<void> {

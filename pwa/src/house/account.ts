@@ -5,6 +5,8 @@ import { dropSubscription } from "./notifications.ts";
 
 const TOKEN = "atlas.token"; // where a page came over plain http, which sets no cookie of this kind
 const DEVICE = "atlas.device"; // the name of the device whose cookie this browser has; "" after it has left
+const OWN = "atlas."; // how all keys of this app begin
+const OF_NOBODY = ["atlas.preferences"]; // how this browser looks and speaks, whoever uses it
 const BY_COOKIE = location.protocol === "https:";
 
 /** How a request shows who it is from. */
@@ -33,6 +35,10 @@ export async function begin(): Promise<void> {
     if (!token) return;
     location.replace("#/");
     void consider(token);
+  });
+  addEventListener("storage", (event) => {
+    // Who left in another window has left here too.
+    if (account.value && (event.key === TOKEN || event.key === DEVICE) && !event.newValue) signOut();
   });
   if (BY_COOKIE && !account.value) await findCookie();
   else if (BY_COOKIE && account.value?.token) await enter(account.value.token);
@@ -65,8 +71,13 @@ async function consider(token: string): Promise<void> {
   if (present.token === token) return;
   const [now, then] = await Promise.all([whoHolds(present.token), whoHolds(token)]);
   if (!then.device || then.device === now.device) return;
-  if (now.device) offer.value = { here: now.device, device: then.device, accept: () => void enter(token) };
-  else if (now.why === "unknown") return enter(token);
+  if (now.device) offer.value = { here: now.device, device: then.device, accept: () => void replace(token) };
+  else if (now.why === "unknown") return replace(token);
+}
+
+function replace(token: string): Promise<void> {
+  forget();
+  return enter(token);
 }
 
 export async function enter(token: string): Promise<void> {
@@ -85,9 +96,26 @@ function signIn(present: Account, device: string): void {
 export function leave(): void {
   void dropSubscription();
   void endAtHouse(account.value?.token ?? "");
-  store(TOKEN, null);
-  store(DEVICE, BY_COOKIE ? "" : null);
+  forget();
+  if (BY_COOKIE) store(DEVICE, "");
+  signOut();
+}
+
+/** Show the door, and nothing of what was here: the address names pages, and pages name papers. */
+function signOut(): void {
   account.value = null;
+  if (location.hash) location.replace("#/");
+}
+
+/** Take everything of an account out of this browser's storage. */
+function forget(): void {
+  try {
+    for (const key of Object.keys(localStorage)) {
+      if (key.startsWith(OWN) && !OF_NOBODY.includes(key)) localStorage.removeItem(key);
+    }
+  } catch {
+    // Storage is switched off: there is nothing in it.
+  }
 }
 
 /** Leave because the house says so. */

@@ -1,6 +1,7 @@
 /** Who listens on this page: an agent that was chosen, or "" for whom the house's own rules choose. */
 
 import { computed, effect, signal } from "@preact/signals";
+import { account } from "./account.ts";
 import { me } from "./me.ts";
 
 const KEY = "atlas.agents";
@@ -8,9 +9,12 @@ const KEY = "atlas.agents";
 /** Lasts as long as the page: nobody finds the work agent listening whom another left there. */
 export const agent = signal("");
 
+/** The agents that this browser had last, so that the page has their place before the house answers. */
+const before = signal<string[]>(remembered());
+
 /** Those that may be chosen, the usual one first; none where there is no choice. Until the house says: those of last time. */
 export const choosable = computed(() => {
-  const agents = me.value?.agents ?? before;
+  const agents = me.value?.agents ?? before.value;
   return agents.length > 1 ? agents : [];
 });
 
@@ -21,9 +25,6 @@ export function choose(name: string): void {
 /** The query that has the house use this agent's tools and memory. */
 export const agentQuery = (joint: "?" | "&") => (agent.value ? `${joint}agent=${encodeURIComponent(agent.value)}` : "");
 
-/** The agents that this browser had last, so that the page has their place before the house answers. */
-const before: string[] = remembered();
-
 function remembered(): string[] {
   try {
     const names: unknown = JSON.parse(localStorage.getItem(KEY) ?? "[]");
@@ -32,6 +33,10 @@ function remembered(): string[] {
     return [];
   }
 }
+
+effect(() => {
+  if (!account.value) before.value = []; // they were somebody else's
+});
 
 effect(() => {
   if (!me.value) return;

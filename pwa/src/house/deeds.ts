@@ -1,7 +1,8 @@
 /** Things done by a press: what came of them is shown for a moment, with a way to take them back. */
 
-import { signal } from "@preact/signals";
+import { effect, signal } from "@preact/signals";
 import type { ToolReply, WaitingReply } from "../api.ts";
+import { account } from "./account.ts";
 import { agentQuery } from "./agent.ts";
 import { HouseTrouble, request, sentenceOf } from "./api.ts";
 import { look } from "./confirmations.ts";
@@ -17,6 +18,9 @@ export interface Outcome {
 
 export const outcome = signal<Outcome | null>(null);
 let fading = 0;
+effect(() => {
+  if (!account.value) dismiss(); // what came of it is nobody's business who comes next
+});
 
 function show(next: Outcome): void {
   clearTimeout(fading);

@@ -35,6 +35,7 @@ export function connect(): void {
     const present = account.value;
     if (!present) {
       agent.value = "";
+      story.clear();
       return;
     }
     line.value = { kind: "connecting" };

@@ -7,9 +7,10 @@ export async function notifyHere(text: string): Promise<void> {
   await registration?.showNotification("Atlas", { body: text, icon: "/icon-192.png", tag: "atlas-here" });
 }
 
-/** Have the browser throw away its address at its push service: the house hears so when it next writes there. */
+/** Take away what is shown, and have the browser throw away its address at its push service: the house hears so. */
 export async function dropSubscription(): Promise<void> {
   const registration = await navigator.serviceWorker?.getRegistration();
+  for (const shown of (await registration?.getNotifications?.()) ?? []) shown.close();
   const subscription = await registration?.pushManager?.getSubscription();
   await subscription?.unsubscribe();
 }
