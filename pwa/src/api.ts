@@ -1257,6 +1257,8 @@ export interface TimerItem {
   state: "running" | "paused" | "ended";
   /** Seconds since 1970; null while paused */
   ends_at: number | null;
+  /** When it was started, paused, or last given another end; in seconds since 1970 */
+  set_at: number;
 }
 
 /** The timer that changed. */

@@ -44,7 +44,7 @@ from tools_server.values.noun_phrases import place
 from tools_server.values.shapes import DUE, IDS
 
 TIMER: dict[str, Any] = {"id": str, "name": str, "room": str, "seconds": int, "left_seconds": float, "state": str}
-TIMER |= {"ends_at": float | None}
+TIMER |= {"ends_at": float | None, "set_at": float}
 
 LONGEST_SECONDS = 604_800  # a week; what is further away is a reminder
 MOST_TIMERS = 100  # a household has fewer; a model in a loop does not get more
@@ -599,4 +599,5 @@ def _shown(timer: Timer, now: float) -> dict[str, Any]:
         "left_seconds": round(max(0.0, timer.left(now)), 3),
         "state": "paused" if timer.paused else "ended" if timer.ended(now) else "running",
         "ends_at": timer.deadline,
+        "set_at": timer.set_at,
     }

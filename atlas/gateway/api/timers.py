@@ -25,6 +25,7 @@ class TimerItem(ApiReply):
     left_seconds: float
     state: Literal["running", "paused", "ended"]
     ends_at: float | None = Field(description="Seconds since 1970; null while paused")
+    set_at: float = Field(description="When it was started, paused, or last given another end; in seconds since 1970")
 
 
 class TimersReply(ToolReply):

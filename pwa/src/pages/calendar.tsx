@@ -6,13 +6,14 @@ import type { EventItem, EventReply, EventsReply } from "../api.ts";
 import { act, attempt } from "../house/deeds.ts";
 import { useLive } from "../house/live.ts";
 import { refusalOf } from "../house/refused.ts";
+import { addDays, isoDay, midnight, monthDays, weekOf, weeksGone } from "../parts/days.ts";
 import { TextField } from "../parts/fields.tsx";
 import { useFormResult } from "../parts/form-result.ts";
 import { FormTrouble } from "../parts/form-trouble.tsx";
 import { Icon } from "../parts/icon.tsx";
 import { Loaded } from "../parts/loaded.tsx";
 import { Sheet } from "../parts/sheet.tsx";
-import { addDays, dayOf, isoDay, midnight, monthOf, timeOf, weekdayOf } from "../parts/when.ts";
+import { dayOf, monthOf, timeOf, weekdayOf } from "../parts/when.ts";
 import { words } from "../strings/index.ts";
 
 type Span = "day" | "week" | "month";
@@ -23,7 +24,9 @@ export function Calendar() {
   const [at, setAt] = useState(new Date());
   const [adding, setAdding] = useState(false);
   const [shown, setShown] = useState<EventItem | null>(null);
-  const days = daysOf(span, at);
+  const [whole, setWhole] = useState(false); // the month from its first week on, those that are over too
+  const gone = span === "month" && !whole ? weeksGone(at, new Date()) : 0;
+  const days = span === "day" ? [at] : span === "week" ? weekOf(at) : monthDays(at, gone);
   const live = useLive<EventsReply>(
     `/api/calendar?from=${isoDay(days[0])}&to=${isoDay(days[days.length - 1])}`,
     "calendar",
@@ -32,6 +35,10 @@ export function Calendar() {
     setAt(
       span === "month" ? new Date(at.getFullYear(), at.getMonth() + forward, 1) : addDays(at, forward * days.length),
     );
+  function showToday(): void {
+    setAt(new Date());
+    setWhole(false);
+  }
   const title = span === "day" ? dayOf(at) : monthOf(span === "week" ? days[3] : at);
   return (
     <div class="page wide">
@@ -55,7 +62,7 @@ export function Calendar() {
           </button>
         </div>
         <div class="chips">
-          <button type="button" class="plain" onClick={() => setAt(new Date())}>
+          <button type="button" class="plain" onClick={showToday}>
             {say.today}
           </button>
           {(["day", "week", "month"] as const).map((name) => (
@@ -79,6 +86,11 @@ export function Calendar() {
           };
           return span === "month" ? (
             <>
+              {gone > 0 && (
+                <button type="button" class="quiet earlier" onClick={() => setWhole(true)}>
+                  {say.weeksGone(gone)}
+                </button>
+              )}
               <Month days={days} month={at.getMonth()} events={events} onDay={openDay} />
               <Coming days={days} events={events} onShow={setShown} />
             </>
@@ -91,17 +103,6 @@ export function Calendar() {
       {shown && <EventSheet event={shown} onClose={() => setShown(null)} />}
     </div>
   );
-}
-
-/** Weeks begin on Monday. */
-function daysOf(span: Span, at: Date): Date[] {
-  if (span === "day") return [at];
-  const from = span === "week" ? at : new Date(at.getFullYear(), at.getMonth(), 1);
-  const monday = addDays(from, -((from.getDay() + 6) % 7));
-  if (span === "week") return Array.from({ length: 7 }, (_, day) => addDays(monday, day));
-  const last = new Date(at.getFullYear(), at.getMonth() + 1, 0);
-  const weeks = Math.ceil((midnight(last) - midnight(monday) + 86_400_000) / (7 * 86_400_000) - 0.01);
-  return Array.from({ length: weeks * 7 }, (_, day) => addDays(monday, day));
 }
 
 /** A date alone is a day here, wherever one is; a moment is what it is. */

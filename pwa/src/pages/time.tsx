@@ -10,7 +10,7 @@ import { refusalOf } from "../house/refused.ts";
 import { Allowed } from "../parts/allowed.tsx";
 import { Icon } from "../parts/icon.tsx";
 import { Loaded } from "../parts/loaded.tsx";
-import { clockOf, momentOf } from "../parts/when.ts";
+import { clockOf, momentOf, secondOf } from "../parts/when.ts";
 import { words } from "../strings/index.ts";
 
 const MINUTES = [1, 3, 5, 10, 15, 30, 60];
@@ -38,7 +38,7 @@ function Timers() {
             {timers.length > 0 && (
               <ul class="card rows">
                 {timers.map((timer) => (
-                  <Timer key={timer.id} timer={timer} />
+                  <Timer key={timer.id} timer={timer} alike={timers.some((other) => isAlike(timer, other))} />
                 ))}
               </ul>
             )}
@@ -60,6 +60,10 @@ function Timers() {
   );
 }
 
+/** Whether two timers would be called the same: then it is told to the second when each was started. */
+const isAlike = (one: TimerItem, other: TimerItem) =>
+  one.id !== other.id && one.name === other.name && one.room === other.room && one.seconds === other.seconds;
+
 /** The seconds of now, once a second. */
 function useNow(): number {
   const [now, setNow] = useState(Date.now() / 1000);
@@ -70,7 +74,7 @@ function useNow(): number {
   return now;
 }
 
-function Timer({ timer }: { timer: TimerItem }) {
+function Timer({ timer, alike }: { timer: TimerItem; alike: boolean }) {
   const say = words.value.time;
   const now = useNow();
   const [since] = useState({ left: timer.left_seconds, at: now });
@@ -84,9 +88,10 @@ function Timer({ timer }: { timer: TimerItem }) {
       <div>
         <p class="clock">{ended ? say.ended : clockOf(left)}</p>
         <p class="soft">
-          {timer.name || clockOf(timer.seconds)}
+          {timer.name || say.timerOf(clockOf(timer.seconds))}
           {timer.room && ` · ${timer.room}`}
           {timer.state === "paused" && ` · ${say.paused}`}
+          {timer.state === "running" && ` · ${say.since((alike ? secondOf : momentOf)(timer.set_at))}`}
         </p>
       </div>
       {!ended && !refusalOf("timers.add") && (

@@ -1,6 +1,7 @@
 /** Moments and lengths in the language of the person, as short as they can be. */
 
 import { words } from "../strings/index.ts";
+import { midnight } from "./days.ts";
 
 const DAY_MS = 86_400_000;
 
@@ -42,18 +43,4 @@ export function clockOf(seconds: number): string {
   const [hours, minutes, rest] = [Math.floor(left / 3600), Math.floor(left / 60) % 60, left % 60];
   const two = (number: number) => String(number).padStart(2, "0");
   return hours ? `${hours}:${two(minutes)}:${two(rest)}` : `${minutes}:${two(rest)}`;
-}
-
-export function midnight(at: Date): number {
-  return new Date(at.getFullYear(), at.getMonth(), at.getDate()).getTime();
-}
-
-/** A day as the house writes it: 2026-12-04. */
-export function isoDay(at: Date): string {
-  const two = (number: number) => String(number).padStart(2, "0");
-  return `${at.getFullYear()}-${two(at.getMonth() + 1)}-${two(at.getDate())}`;
-}
-
-export function addDays(at: Date, days: number): Date {
-  return new Date(at.getFullYear(), at.getMonth(), at.getDate() + days);
 }

@@ -30,7 +30,8 @@ function Parts() {
         {({ ok, warming_up, parts, version, uptime_seconds }) => (
           <>
             <p class={ok ? "good" : warming_up ? "soft" : "trouble"}>
-              {ok ? say.allWell : warming_up ? say.warmingUp : say.notWell} {say.since(version, lengthOf(uptime_seconds))}
+              {ok ? say.allWell : warming_up ? say.warmingUp : say.notWell}{" "}
+              {say.since(version, lengthOf(uptime_seconds))}
             </p>
             <ul class="card rows">
               {parts.map((part) => (

@@ -3,8 +3,9 @@
 import { useState } from "preact/hooks";
 import type { HeardMargin, TurnDay, TurnDaysReply, TurnItem, TurnsReply } from "../../api.ts";
 import { useLive } from "../../house/live.ts";
+import { addDays, isoDay } from "../../parts/days.ts";
 import { Loaded } from "../../parts/loaded.tsx";
-import { addDays, dayOf, isoDay, momentOf } from "../../parts/when.ts";
+import { dayOf, momentOf } from "../../parts/when.ts";
 import { words } from "../../strings/index.ts";
 import { marginOf } from "../heard.tsx";
 

@@ -1,0 +1,77 @@
+"""What is seen at first sight: pages that do not jump, weeks that are still to come, timers that are told apart."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+import pytest
+from playwright.sync_api import expect
+
+from tests.journeys.browser import ANSWER_MS, opened
+from tests.journeys.conftest import ROOT, Running, house_without_weights
+
+pytestmark = pytest.mark.real
+PHONE, DESK, WALL = ({"width": 390, "height": 844}, {"width": 1280, "height": 832}, {"width": 1920, "height": 1080})
+ROUTES = ("home", "time", "lists", "board", "notes", "messages", "calendar", "past", "house", "house/record", "more")
+
+
+@pytest.fixture(scope="module")
+def own_house(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Running]:
+    with house_without_weights(tmp_path_factory.mktemp("layout"), (ROOT / "atlas.toml").read_text()) as running:
+        yield running
+
+
+@pytest.mark.parametrize("size", [PHONE, DESK, WALL], ids=["phone", "desk", "wall"])
+def test_the_title_of_every_page_stands_at_one_place(own_house: Running, size: dict[str, int]) -> None:
+    with opened(own_house, path="home", viewport=size) as page:
+        places = {}
+        for route in ROUTES:
+            page.evaluate("route => { location.hash = `#/${route}`; }", route)
+            expect(page.locator(f".frame[data-page='{route.split('/')[0]}']:not(:has(.loading))")).to_be_visible()
+            title = page.locator("main h1")
+            box = title.bounding_box()
+            assert box
+            places[route] = (round(box["x"]), round(box["y"] + box["height"] / 2))
+        assert len(set(places.values())) == 1, places
+        gutter = "getComputedStyle(document.documentElement).scrollbarGutter"
+        assert size is PHONE or page.evaluate(gutter) == "stable", "a page that scrolls would be narrower"
+
+
+@pytest.mark.parametrize(
+    ("locale", "earlier"), [("en-GB", "4 earlier weeks"), ("de-DE", "4 frühere Wochen")], ids=["en", "de"]
+)
+@pytest.mark.parametrize("size", [PHONE, DESK], ids=["phone", "desk"])
+def test_a_month_opens_on_the_week_of_today(
+    own_house: Running, size: dict[str, int], locale: str, earlier: str
+) -> None:
+    with opened(own_house, viewport=size, locale=locale) as page:
+        page.clock.set_fixed_time("2026-11-28T12:00:00")
+        page.evaluate("location.hash = '#/calendar'")
+        days = page.locator(".month-day .number")
+        expect(days.first).to_have_text("23", timeout=ANSWER_MS)
+        expect(page.locator(".month-day[data-today=true]")).to_be_in_viewport(ratio=1)
+        expect(days).to_have_count(28)
+        page.get_by_role("button", name=earlier).click()
+        expect(days.first).to_have_text("26")
+        expect(page.get_by_role("button", name=earlier)).to_have_count(0)
+
+
+@pytest.mark.parametrize(("locale", "since"), [("en-GB", "started"), ("de-DE", "seit")], ids=["en", "de"])
+def test_two_timers_of_one_length_are_told_apart_by_when_they_were_started(
+    own_house: Running, locale: str, since: str
+) -> None:
+    api, headers = f"{own_house.url}/api/timers", {"Authorization": f"Bearer {own_house.token}"}
+    with opened(own_house, path="time", locale=locale, viewport=PHONE) as page:
+        page.request.delete(api, headers=headers)
+        first = page.request.post(api, headers=headers, data={"seconds": 600}).json()["timer"]
+        page.wait_for_function("at => Date.now() / 1000 > at + 1", arg=first["set_at"])  # of another second
+        for body in ({"seconds": 600}, {"seconds": 600, "room": "kitchen"}, {"seconds": 3000}):
+            assert page.request.post(api, headers=headers, data=body).ok
+        timers = page.locator(".timer .soft")
+        expect(timers).to_have_count(4, timeout=ANSWER_MS)
+        texts = timers.all_text_contents()
+        assert len(set(texts)) == 4, texts
+        alike = [text for text in texts if re.search(rf"{since} \d+:\d\d:\d\d", text)]
+        assert len(alike) == 2, texts
+        assert sum("kitchen" in text for text in texts) == 1
