@@ -592,12 +592,12 @@ export interface MeReply {
   person: string;
   device: string;
   role: "owner" | "adult" | "teen" | "child" | "guest" | "satellite";
+  /** What the role may, by the one table of roles: a page offers nothing else */
+  rights: ("manage" | "assent" | "reside" | "household" | "papers" | "lists" | "presence" | "announce" | "mail" | "remove" | "send" | "unlock")[];
   room: string;
   language: string;
   agents: string[];
   version: string;
-  /** When this device was let in, in seconds since 1970; 0 for one without a token */
-  since: number;
   /** Whether a cookie of the browser lets the caller in, which no page can show */
   by_cookie: boolean;
 }
@@ -608,33 +608,19 @@ export interface MemoryItem {
   free_bytes: number;
 }
 
-/** A question whose minute went by, and nobody answered. Nothing was done. */
-export interface MissedAsk {
+/** One thing that waits; what comes again and again and is missed again is something new. */
+export interface MissedItem {
   id: string;
-  sentence: string;
-  /** Seconds since 1970 */
-  asked_at: number;
-  /** Who asked for it; empty when nobody knows who spoke */
-  person: string;
-  device: string;
-  room: string;
-  /** Whether the caller asked for it, on this device */
-  mine: boolean;
+  kind: "message" | "ask" | "reminder" | "lateReminder" | "timer" | "lateTimer" | "alarm" | "silentAlarm" | "announcement";
+  /** Empty for a message: it is read, and heard, among the messages */
+  text: string;
+  /** When it was asked, or ended, in seconds since 1970 */
+  at: number;
 }
 
-/** The questions of the last week that the caller might have answered, and nobody did, the latest first. */
-export interface MissedAsksReply {
-  asks: MissedAsk[];
-}
-
-/** The announcements that nobody could hear, the latest first. */
+/** What was missed on this device since it came into the house. */
 export interface MissedReply {
-  announcements: AnnouncementItem[];
-}
-
-/** The timers that did not ring when they ended, the latest first. */
-export interface MissedTimersReply {
-  timers: TimerItem[];
+  missed: MissedItem[];
 }
 
 /** What was written; it counts when Atlas is started again. */

@@ -6,7 +6,7 @@ import { Door } from "./door.tsx";
 import { account } from "./house/account.ts";
 import { agent } from "./house/agent.ts";
 import { line, story, talk } from "./house/house.ts";
-import { me } from "./house/me.ts";
+import { may } from "./house/me.ts";
 import { newer } from "./house/offline.ts";
 import { refusalOf } from "./house/refused.ts";
 import { AccountOffer } from "./offer.tsx";
@@ -66,9 +66,7 @@ const PAGES: Partial<Record<PageName, Page>> = {
 /** The pages that are for whoever looks. */
 export function pagesOf(): [PageName, Page][] {
   const entries = Object.entries(PAGES) as [PageName, Page][];
-  return entries.filter(
-    ([, { forOwner, tool }]) => (!forOwner || me.value?.role === "owner") && !(tool && refusalOf(tool)),
-  );
+  return entries.filter(([, { forOwner, tool }]) => (!forOwner || may("manage")) && !(tool && refusalOf(tool)));
 }
 
 export function App() {

@@ -47,7 +47,7 @@ def test_a_guest_is_asked_for_and_offered_nothing_that_is_only_the_households(ow
     with opened(own_house, token=token, viewport=PHONE) as page:
         connected(page)
         asked = requests_of(page)
-        with page.expect_response("**/api/asks/missed"):
+        with page.expect_response("**/api/missed"):
             page.reload()
         connected(page)
         ideas = page.get_by_role("list", name="Things to try")

@@ -91,7 +91,7 @@ def test_what_waits_for_who_comes_back_is_shown_until_it_is_dismissed(
         expect(card).to_contain_text(two, timeout=ANSWER_MS)
         card.get_by_role("button", name=seen).click()
         expect(card).to_have_count(0)
-        with page.expect_response("**/api/voice-messages"):
+        with page.expect_response("**/api/missed"):
             page.reload()
         connected(page)
         expect(card).to_have_count(0)
@@ -106,7 +106,7 @@ def test_a_message_that_is_read_waits_no_more_and_leads_to_where_it_is(own_house
         expect(page.get_by_text("the kettle is mended")).to_be_visible(timeout=ANSWER_MS)
         with page.expect_response("**/heard"):
             page.get_by_role("button", name="Got it").click()
-        with page.expect_response("**/api/voice-messages"):
+        with page.expect_response("**/api/missed"):
             page.get_by_role("link", name="Talk", exact=True).click()
         expect(away(page, "While you were out")).to_have_count(0)
 
@@ -144,10 +144,29 @@ def test_what_nobody_stopped_heard_or_answered_is_told(own_house: Running, local
         assert not (wrong := violations(page)), wrong
         assert page.evaluate("document.documentElement.scrollWidth") <= 320
         card.get_by_role("button", name=seen).click()
-        with page.expect_response("**/api/announcements/missed"):
+        with page.expect_response("**/api/missed"):
             page.reload()
         connected(page)
         expect(card).to_have_count(0)
+
+
+def test_a_guest_is_told_of_the_alarm_that_they_set_and_of_nothing_else(own_house: Running) -> None:
+    made = own_house.atlas("token", "create", "--name", "a guests phone", "--role", "guest").stdout
+    token = made.strip().splitlines()[-1]
+    post(own_house, "/api/alarms", {"when": "tomorrow at six", "name": "household"})
+    with opened(own_house, token=token, viewport=PHONE) as page:
+        connected(page)
+        body, headers = {"when": "tomorrow at six", "name": "train"}, {"Authorization": f"Bearer {token}"}
+        assert page.request.post(f"{own_house.url}/api/alarms", headers=headers, data=body).ok
+        with closing(sqlite3.connect(own_house.data / "tools" / "tools.db")) as tools, tools:
+            tools.execute(
+                "UPDATE alarms SET missed_at = ?, due_at = NULL WHERE name IN ('household', 'train')", (time.time(),)
+            )
+        page.reload()
+        connected(page)
+        card = away(page, "While you were out")
+        expect(card).to_contain_text("Nobody stopped an alarm: train", timeout=ANSWER_MS)
+        expect(card.get_by_role("listitem")).to_have_count(1)
 
 
 def test_a_phone_that_has_just_come_in_begins_with_the_welcome(own_house: Running) -> None:

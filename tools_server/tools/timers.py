@@ -277,7 +277,7 @@ async def add(
     "timers.due",
     data={
         **{"timers": [DUE], "ringing": [DUE], "waiting": [TIMER | {"device": str}]},
-        **{"missed?": [TIMER | {"person": str}], "next_at": float | None, "now": float},
+        **{"missed?": [TIMER | {"person": str, "device": str}], "next_at": float | None, "now": float},
     },
 )
 async def due(
@@ -295,7 +295,8 @@ async def due(
     rings = [_to_say(timer, ringing, now) for timer in ringing]
     data = {"timers": shown, "ringing": rings, "waiting": waiting, "next_at": min(coming, default=None), "now": now}
     if missed:
-        data["missed"] = [_shown(timer, now) | {"person": timer.person} for timer in _missed(call)]
+        owner = [(timer, {"person": timer.person, "device": timer.device}) for timer in _missed(call)]
+        data["missed"] = [_shown(timer, now) | whose for timer, whose in owner]
     return Result(text, data)
 
 

@@ -30,24 +30,6 @@ class AsksReply(ApiReply):
     asks: list[WaitingAsk]
 
 
-class MissedAsk(ApiReply):
-    """A question whose minute went by, and nobody answered. Nothing was done."""
-
-    id: str
-    sentence: str
-    asked_at: float = Field(description="Seconds since 1970")
-    person: str = Field(description="Who asked for it; empty when nobody knows who spoke")
-    device: str
-    room: str
-    mine: bool = Field(description="Whether the caller asked for it, on this device")
-
-
-class MissedAsksReply(ApiReply):
-    """The questions of the last week that the caller might have answered, and nobody did, the latest first."""
-
-    asks: list[MissedAsk]
-
-
 class Answer(Body):
     """A person's answer. Closing a question without one is a no."""
 
@@ -68,17 +50,6 @@ async def list_asks(caller: AnyCaller) -> AsksReply:
     waiting = await caller.house.asks(caller.actor)
     asks = [WaitingAsk(**ask_values(one.ask), agent=one.agent, **_asker(one.actor, caller)) for one in waiting]
     return AsksReply(asks=asks)
-
-
-@router.get("/missed")
-async def list_missed_asks(caller: AnyCaller) -> MissedAsksReply:
-    """List the questions that the caller might have answered within their minute, and nobody did."""
-    missed = await caller.house.missed_asks(caller.actor)
-    asks = [
-        MissedAsk(id=one.id, sentence=one.sentence, asked_at=one.asked_at, **_asker(one.actor, caller))
-        for one in missed
-    ]
-    return MissedAsksReply(asks=asks)
 
 
 @router.post("/{ask}", responses=MAY_ASK)

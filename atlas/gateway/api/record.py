@@ -46,11 +46,13 @@ async def show_record(
     until: Since = None,
     before: Annotated[int, Query(ge=0, le=2**53)] = 0,
     limit: Annotated[int, Query(ge=1, le=500)] = 100,
+    looks: Annotated[bool, Query(description="Also what was only looked up, by people and by the house itself")] = True,
 ) -> RecordReply:
-    """Show rows of the record: of a tool, a person, a device, an outcome, a time."""
+    """Show rows of the record: of a tool, a person, a device, an outcome, a time; deeds and refusals alone, or all."""
     about = {"words": tool, "person": person, "device": device, "outcome": outcome}
     when = {"since": since or 0, "until": until or 0}
-    return await caller.use_owner_tool(RecordReply, "record.rows", **about, **when, before=before, most=limit)
+    page = {"before": before, "most": limit, "looks": looks}
+    return await caller.use_owner_tool(RecordReply, "record.rows", **about, **when, **page)
 
 
 @router.post("/verify")

@@ -6,8 +6,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
-from atlas.conversation import HOUSE
-from atlas.gateway.api.caller import ResidentCaller, ToolCaller, answer_of
+from atlas.gateway.api.caller import ResidentCaller, ToolCaller
 from atlas.gateway.api.resource import resource
 from atlas.gateway.api.shapes import ID, ApiReply, Body, OptionalName, QueryText, ToolReply
 
@@ -30,12 +29,6 @@ class TimerItem(ApiReply):
 
 class TimersReply(ToolReply):
     """The timers."""
-
-    timers: list[TimerItem]
-
-
-class MissedTimersReply(ApiReply):
-    """The timers that did not ring when they ended, the latest first."""
 
     timers: list[TimerItem]
 
@@ -65,16 +58,6 @@ class TimerChange(Body):
 async def list_timers(caller: ToolCaller) -> TimersReply:
     """List the timers, the next to end first."""
     return await caller.use(TimersReply, "timers.list")
-
-
-@router.get("/missed")
-async def list_missed_timers(caller: ResidentCaller) -> MissedTimersReply:
-    """List the timers of the last week that did not ring when they ended: the caller's, and those of nobody."""
-    result = await caller.house.use_owner_tool("timers.due", {"missed": True}, HOUSE)
-    answer_of(result)  # raises what was refused
-    whose = ("", caller.actor.person.casefold())
-    missed = [timer for timer in result.data.get("missed", ()) if timer["person"].casefold() in whose]
-    return MissedTimersReply.model_validate({"timers": missed})
 
 
 @router.post("", status_code=201)

@@ -7,6 +7,9 @@ import { HouseTrouble, request } from "./api.ts";
 
 export const me = signal<MeReply | null>(null);
 
+/** Whether who is here has a right, by the house's own table; nobody has any before it is known who that is. */
+export const may = (right: MeReply["rights"][number]) => me.value?.rights.includes(right) ?? false;
+
 /** Ask whenever somebody signs in. */
 export function introduce(): void {
   effect(() => {

@@ -4,7 +4,7 @@ import { useState } from "preact/hooks";
 import type { ForgottenReply, HeardReadings, SaidTurn, SentenceItem } from "../api.ts";
 import { agentQuery } from "../house/agent.ts";
 import { act, tell } from "../house/deeds.ts";
-import { me } from "../house/me.ts";
+import { may } from "../house/me.ts";
 import { deedsOf } from "../house/recall.ts";
 import { Icon } from "../parts/icon.tsx";
 import { Sheet } from "../parts/sheet.tsx";
@@ -49,7 +49,7 @@ export function HeardSheet({ turn, onClose }: { turn: SaidTurn; onClose: (gone: 
               <Icon name="bin" size={20} />
               {say.remove}
             </button>
-            {me.value?.role === "owner" && (
+            {may("manage") && (
               <button type="button" class="solid" onClick={() => setTeaching(true)}>
                 {say.teach}
               </button>

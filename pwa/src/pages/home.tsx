@@ -4,7 +4,7 @@ import { useEffect, useState } from "preact/hooks";
 import type { DeviceChange, DeviceItem, DevicesReply, HomeReply } from "../api.ts";
 import { act } from "../house/deeds.ts";
 import { useLive } from "../house/live.ts";
-import { me } from "../house/me.ts";
+import { may } from "../house/me.ts";
 import { refusalOf } from "../house/refused.ts";
 import { Allowed } from "../parts/allowed.tsx";
 import { Icon, type IconName } from "../parts/icon.tsx";
@@ -36,7 +36,7 @@ export function Home() {
           ) : (
             <Empty icon="home" title={say.none}>
               <p>{say.noneHow}</p>
-              {me.value?.role === "owner" && (
+              {may("manage") && (
                 <a class="button solid" href={hrefOf("house", "settings")}>
                   {say.connect}
                 </a>

@@ -6,7 +6,7 @@ import type { PeopleReply, RoomsReply, VoiceMessage, VoiceMessageReply, VoiceMes
 import { HouseTrouble, requestSound, sentenceOf } from "../house/api.ts";
 import { act, tell } from "../house/deeds.ts";
 import { useLive } from "../house/live.ts";
-import { me } from "../house/me.ts";
+import { may } from "../house/me.ts";
 import { refusalOf } from "../house/refused.ts";
 import { Icon } from "../parts/icon.tsx";
 import { Empty, Loaded } from "../parts/loaded.tsx";
@@ -47,7 +47,7 @@ export function Messages() {
 /** Whom it is for, what it says, and the one button that records and sends. */
 function Leave() {
   const say = words.value.messages;
-  const isOwner = me.value?.role === "owner"; // whom else the house knows, it tells nobody else
+  const isOwner = may("manage"); // whom else the house knows, it tells nobody else
   const people = useLive<PeopleReply>(isOwner ? "/api/people" : "");
   const rooms = useLive<RoomsReply>(isOwner ? "/api/rooms" : "");
   const to = useSignal("");

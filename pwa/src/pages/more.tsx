@@ -3,7 +3,7 @@
 import { useState } from "preact/hooks";
 import { pagesOf } from "../app.tsx";
 import { leave } from "../house/account.ts";
-import { me } from "../house/me.ts";
+import { may, me } from "../house/me.ts";
 import { type Preferences, prefer, preferences } from "../house/preferences.ts";
 import { Icon } from "../parts/icon.tsx";
 import { later } from "../parts/later.tsx";
@@ -44,8 +44,8 @@ export function More() {
           <Leave />
         </div>
       </section>
-      {me.value && me.value.role !== "guest" && <Voice />}
-      {me.value && me.value.role !== "guest" && <Reach />}
+      {may("reside") && <Voice />}
+      {may("reside") && <Reach />}
     </div>
   );
 }

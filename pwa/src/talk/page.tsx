@@ -4,7 +4,7 @@ import { useSignal } from "@preact/signals";
 import { useEffect, useRef } from "preact/hooks";
 import { agent } from "../house/agent.ts";
 import { say as sayToHouse, story, talk } from "../house/house.ts";
-import { me } from "../house/me.ts";
+import { may } from "../house/me.ts";
 import { prefer, preferences } from "../house/preferences.ts";
 import { refusalOf } from "../house/refused.ts";
 import { AgentSwitch, agentName } from "../parts/agent-switch.tsx";
@@ -66,7 +66,7 @@ function Welcome() {
           </li>
         ))}
       </ul>
-      {me.value?.role === "owner" && (
+      {may("manage") && (
         <>
           <p>{say.firstSteps}</p>
           <ul class="chips">

@@ -1,24 +1,15 @@
 /** While you were out: what came meanwhile and still waits, with a way to each, until it is dismissed. */
 
 import { useEffect, useState } from "preact/hooks";
-import type {
-  AlarmsReply,
-  MissedAsksReply,
-  MissedReply,
-  MissedTimersReply,
-  RemindersReply,
-  TimersReply,
-  VoiceMessagesReply,
-} from "../api.ts";
+import type { MissedItem, MissedReply } from "../api.ts";
 import { account } from "../house/account.ts";
 import { HouseTrouble, request } from "../house/api.ts";
 import { onChange } from "../house/events.ts";
-import { me } from "../house/me.ts";
 import { Icon } from "../parts/icon.tsx";
 import { momentOf } from "../parts/when.ts";
 import { hrefOf } from "../route.ts";
 import { words } from "../strings/index.ts";
-import { type Missed, missedOf, stillSeen, unseenOf } from "./missed.ts";
+import { stillSeen, unseenOf } from "./missed.ts";
 
 const KEY = "atlas.seen";
 const KINDS = ["voice-messages", "asks", "reminders", "timers", "alarms", "everything"];
@@ -36,15 +27,11 @@ const ICONS = {
 
 export function WhileOut() {
   const say = words.value.away;
-  const [waiting, setWaiting] = useState<Missed[]>([]);
-  const person = me.value?.person;
-  const since = me.value?.since;
-  const resides = me.value?.role !== "guest"; // what was missed by the household is no guest's, and not asked for
+  const [waiting, setWaiting] = useState<MissedItem[]>([]);
   useEffect(() => {
-    if (person === undefined) return; // asked once, when it is known for whom
     let over = false;
     const look = async (returned: boolean): Promise<void> => {
-      const missed = await fetchMissed(person, resides, since);
+      const missed = await fetchMissed();
       if (over || !missed) return;
       remember(stillSeen(missed, seen()));
       const unseen = unseenOf(missed, seen());
@@ -60,7 +47,7 @@ export function WhileOut() {
       document.removeEventListener("visibilitychange", returned);
       end();
     };
-  }, [account.value, person, resides, since]);
+  }, [account.value]);
   if (!waiting.length) return null;
   const messages = waiting.filter(({ kind }) => kind === "message").length;
   function dismiss(): void {
@@ -95,27 +82,14 @@ export function WhileOut() {
 }
 
 /** What came, as a way to its page where there is one. */
-function Sentence({ kind, text }: Pick<Missed, "kind" | "text">) {
+function Sentence({ kind, text }: Pick<MissedItem, "kind" | "text">) {
   return kind === "ask" || kind === "announcement" ? <p>{text}</p> : <a href={hrefOf("time")}>{text}</a>;
 }
 
-/** Ask for all that may wait; null where the house does not answer, or not this person. */
-async function fetchMissed(person: string, resides: boolean, since?: number): Promise<Missed[] | null> {
+/** Ask for all that may wait for who is here, which the house decides; null where it does not answer. */
+async function fetchMissed(): Promise<MissedItem[] | null> {
   try {
-    const [{ messages }, { asks }, { reminders }, { timers }, late, { alarms }, { announcements }] = await Promise.all([
-      resides ? request<VoiceMessagesReply>("/api/voice-messages") : { messages: [] },
-      request<MissedAsksReply>("/api/asks/missed"),
-      request<RemindersReply>("/api/reminders"),
-      request<TimersReply>("/api/timers"),
-      resides ? request<MissedTimersReply>("/api/timers/missed") : { timers: [] },
-      request<AlarmsReply>("/api/alarms"),
-      resides ? request<MissedReply>("/api/announcements/missed") : { announcements: [] },
-    ]);
-    return missedOf(
-      { messages, asks, reminders, timers, lateTimers: late.timers, alarms, announcements },
-      person,
-      since,
-    );
+    return (await request<MissedReply>("/api/missed")).missed;
   } catch (trouble) {
     if (!(trouble instanceof HouseTrouble)) throw trouble; // else the line says how the house is
     return null;
