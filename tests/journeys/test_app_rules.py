@@ -110,22 +110,27 @@ def test_a_rule_is_seen_on_last_weeks_calls_before_it_is_saved_and_holds_at_once
         page.evaluate(AXE.read_text(encoding="utf-8"))
         page.get_by_role("button", name="New rule").click()
         form = sheet(page)
+        form.get_by_label("What it is about").select_option("starting timers")
+        form.get_by_role("checkbox", name="Child").check()
+        form.get_by_role("radio", name="It asks first", exact=True).check()
+        expect(form.get_by_role("status").first).to_have_text("Starting timers needs a yes first, for children.")
         form.get_by_label("What people are told").fill(SENTENCE)
-        form.get_by_label("What happens then").select_option("asks first")
-        form.get_by_label("Tools, with commas").fill("timers.start")
-        form.get_by_label("Child").check()
+        form.get_by_text("As it stands in policy.toml").click()
+        expect(form.locator("pre")).to_contain_text('tools = ["timers.start"]')
         expect(form.get_by_role("button", name="Save the rule")).to_have_count(0)
         form.get_by_role("button", name="What would it have done?").click()
         expect(form).to_contain_text("1 × done → asked first", timeout=ANSWER_MS)
-        expect(form).to_contain_text("timers.start · Cleo")
+        expect(form).to_contain_text("Starting timers · Cleo")
         assert not (wrong := violations(page)), wrong
-        form.get_by_label("Owner").check()  # what was seen is not this any more
+        form.get_by_role("checkbox", name="Owner").check()  # what was seen is not this any more
         expect(form.get_by_role("button", name="Save the rule")).to_have_count(0)
-        form.get_by_label("Owner").uncheck()
+        form.get_by_role("checkbox", name="Owner").uncheck()
         assert policy.read_text() == before
         form.get_by_role("button", name="Save the rule").click()
         expect(form).to_have_count(0, timeout=SAVED_MS)
         expect(page.get_by_role("button", name=f"Change: {SENTENCE}")).to_be_visible()
+        own = page.get_by_role("region", name="The house's own rules").get_by_role("listitem").last
+        expect(own).to_contain_text("Starting timers needs a yes first, for children.")
     assert 'id = "children-ask-before-they-set-a-timer"' in policy.read_text()
     with opened(own_house, token=token) as child:
         connected(child)
@@ -139,6 +144,55 @@ def test_a_rule_is_seen_on_last_weeks_calls_before_it_is_saved_and_holds_at_once
     assert policy.read_text() == before
 
 
+@pytest.mark.parametrize(
+    ("locale", "sentence"),
+    [
+        (
+            "en-GB",
+            "Unlocking doors and opening gates is refused for children, in the room Hall, said in the room Kitchen,"
+            " on Sat, between 21:00 and 07:00.",
+        ),
+        (
+            "de-DE",
+            "Türen aufschließen und Tore öffnen ist für Kinder verboten, im Zimmer Hall, gesagt im Zimmer Kitchen,"
+            " am Sa, von 21:00 bis 07:00 Uhr.",
+        ),
+    ],
+    ids=["en", "de"],
+)
+def test_a_rule_is_chosen_by_who_what_when_and_where_and_read_as_a_sentence(
+    locked_house: Running, locale: str, sentence: str
+) -> None:
+    values = {
+        **{"then": "deny", "because": "Not at night.", "roles": ["child"], "tools": ["home.unlock"], "days": ["sat"]},
+        **{"rooms": ["Kitchen"], "hours": ["21:00-07:00"], "arguments": {"room": ["Hall"]}},
+    }
+    words = ("When", "Sat", "From", "To") if locale == "en-GB" else ("Wann", "Sa", "Von", "Bis")
+    new, unlock, child = ("New rule", "unlocking doors and opening gates", "Child")
+    if locale == "de-DE":
+        new, unlock, child = ("Neue Regel", "Türen aufschließen und Tore öffnen", "Kind")
+    with opened(locked_house, path="house/rules", locale=locale, viewport={"width": 390, "height": 844}) as page:
+        api, headers = f"{locked_house.url}/api", {"Authorization": f"Bearer {locked_house.token}"}
+        saved = page.request.put(f"{api}/rules/at-night", headers=headers, data=values, timeout=SAVED_MS)
+        assert saved.ok, saved.text()
+        page.reload()
+        expect(page.locator("section[aria-labelledby=own]")).to_contain_text(sentence, timeout=ANSWER_MS)
+        page.get_by_role("button", name=new).click()
+        form = sheet(page)
+        form.locator("select").first.select_option(unlock)
+        form.get_by_role("checkbox", name=child, exact=True).check()
+        form.get_by_role("checkbox", name=words[1], exact=True).check()
+        form.get_by_label(words[2], exact=True).fill("21:00")
+        form.get_by_label(words[3], exact=True).fill("07:00")
+        form.locator("fieldset").nth(4).get_by_role("checkbox", name="Hall").check()
+        told = form.get_by_role("status").first
+        expect(told).to_contain_text("21:00")
+        expect(told).to_contain_text("Hall")
+        page.evaluate(AXE.read_text(encoding="utf-8"))
+        assert not (wrong := violations(page)), wrong
+        assert page.evaluate("document.documentElement.scrollWidth") <= 390
+
+
 def test_a_rule_that_is_not_sound_leaves_all_as_it_was_and_says_why(own_house: Running) -> None:
     policy = own_house.data / "policy.toml"
     before = policy.read_text()
@@ -146,7 +200,8 @@ def test_a_rule_that_is_not_sound_leaves_all_as_it_was_and_says_why(own_house: R
         page.get_by_role("button", name="New rule").click()
         form = sheet(page)
         form.get_by_label("What people are told").fill("This never speaks.")
-        form.get_by_label("Tools, with commas").fill("no.such.tool")
+        form.get_by_text("As it stands in policy.toml").click()
+        form.get_by_label("More tools by their names").fill("no.such.tool")
         form.get_by_role("button", name="What would it have done?").click()
         expect(form).to_contain_text("get the same", timeout=ANSWER_MS)
         form.get_by_role("button", name="Save the rule").click()

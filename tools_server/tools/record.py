@@ -45,11 +45,14 @@ async def rows(
     since: Annotated[float, Field(ge=0, description="Seconds since 1970")] = 0,
     until: Annotated[float, Field(ge=0, description="Seconds since 1970; 0 is now")] = 0,
     most: Annotated[int, Field(ge=1, le=MOST_ROWS)] = 100,
+    looks: Annotated[
+        bool, Field(description="Also what was only looked up, and what the house notes by itself")
+    ] = True,
 ) -> Result:
     """Tell the owner rows of the record, newest first. No row holds what was said or written."""
     call.require_manager()
     call.gate.record.flush()
-    wanted = RowFilter(before, words, person, device, outcome, since, until)
+    wanted = RowFilter(before, words, person, device, outcome, since, until, looks)
     look = partial(_page, call.gate.record.file, wanted, most)
     shown, further = await anyio.to_thread.run_sync(look, abandon_on_cancel=True)
     text = _("The record has {count} rows.").format(count=call.gate.record.head.seq)
@@ -81,6 +84,7 @@ class RowFilter:
     outcome: str
     since: float
     until: float
+    looks: bool
 
     def fits(self, row: Mapping[str, Any]) -> bool:
         """Whether a row is among them."""
@@ -92,7 +96,13 @@ class RowFilter:
             and self.device.casefold() in ("", str(actor.get("device", "")).casefold())
             and self.outcome in ("", row.get("outcome"))
             and (not self.until or row["at"] < self.until)
+            and (self.looks or not _is_look(row, actor))
         )
+
+
+def _is_look(row: Mapping[str, Any], actor: Mapping[str, Any]) -> bool:
+    """Whether nothing was done and nothing refused: somebody looked, or the house noted what it had rung."""
+    return row.get("outcome") == "ok" and (row.get("risk") == "read" or actor.get("device") == "house")
 
 
 def _page(file: Path, wanted: RowFilter, most: int) -> tuple[list[dict[str, Any]], int | None]:

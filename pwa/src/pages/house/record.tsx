@@ -8,6 +8,8 @@ import { download } from "../../parts/download.ts";
 import { Loaded } from "../../parts/loaded.tsx";
 import { momentOf } from "../../parts/when.ts";
 import { words } from "../../strings/index.ts";
+import { toolWords } from "../../strings/tool-words.ts";
+import { deedOf } from "./rule-words.ts";
 
 interface Row {
   seq: number;
@@ -26,7 +28,8 @@ export function Record() {
   const say = words.value.house;
   const [outcome, setOutcome] = useState("");
   const [tool, setTool] = useState("");
-  const query = new URLSearchParams({ limit: "300", outcome, tool });
+  const [looks, setLooks] = useState(false);
+  const query = new URLSearchParams({ limit: "300", outcome, tool, looks: String(looks) });
   const live = useLive<RecordReply>(`/api/record?${query}`);
   return (
     <>
@@ -54,46 +57,40 @@ export function Record() {
             </select>
           </label>
         </div>
+        <label class="row check">
+          <input type="checkbox" checked={looks} onChange={() => setLooks(!looks)} />
+          {say.looksToo}
+        </label>
         <Loaded live={live}>{(reply) => <Rows rows={reply.rows as unknown as Row[]} />}</Loaded>
       </section>
     </>
   );
 }
 
-/** Rows of what people had done; what the house looks up by itself every minute is nobody's deed. */
 function Rows({ rows }: { rows: Row[] }) {
   const say = words.value.house;
-  const [all, setAll] = useState(false);
-  const shown = all ? rows : rows.filter(({ actor }) => actor.device !== "house");
+  if (!rows.length) return <p class="soft">{say.noRows}</p>;
   return (
-    <>
-      <label class="row check">
-        <input type="checkbox" checked={all} onChange={() => setAll(!all)} />
-        {say.ownLooks}
-      </label>
-      {shown.length ? (
-        <ol class="card rows">
-          {shown.map((row) => (
-            <li key={row.seq} class="row">
-              <div class="grow">
-                <p class="name">{row.tool}</p>
-                <p class="soft">
-                  {[row.actor.person || row.actor.device, row.actor.room, row.agent, row.reason]
-                    .filter(Boolean)
-                    .join(" · ")}
-                </p>
-              </div>
-              <span class={row.outcome === "ok" ? "count good" : "count"}>
-                {say.outcomes[row.outcome as keyof typeof say.outcomes] ?? row.outcome}
-              </span>
-              <span class="soft">{momentOf(row.at)}</span>
-            </li>
-          ))}
-        </ol>
-      ) : (
-        <p class="soft">{say.noRows}</p>
-      )}
-    </>
+    <ol class="card rows">
+      {rows.map((row) => (
+        <li key={row.seq} class="row">
+          <div class="grow">
+            <p class="name">{deedOf(row.tool, toolWords.value)}</p>
+            <p class="soft">
+              <span translate={false}>{row.tool}</span>
+              {[row.actor.person || row.actor.device, row.actor.room, row.agent, row.reason]
+                .filter(Boolean)
+                .map((part) => ` · ${part}`)
+                .join("")}
+            </p>
+          </div>
+          <span class={row.outcome === "ok" ? "count good" : "count"}>
+            {say.outcomes[row.outcome as keyof typeof say.outcomes] ?? row.outcome}
+          </span>
+          <span class="soft">{momentOf(row.at)}</span>
+        </li>
+      ))}
+    </ol>
   );
 }
 

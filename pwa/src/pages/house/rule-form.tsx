@@ -1,14 +1,17 @@
-/** A rule of the house as a form: what it would have done to the last week is seen before it is saved. */
+/** A rule of the house as a form of plain choices: what it would have done to the last week is seen before it is saved. */
 
-import { useSignal } from "@preact/signals";
 import { useState } from "preact/hooks";
-import type { PreviewReply, RuleItem, RuleSaved, RuleValues } from "../../api.ts";
+import type { PeopleReply, PreviewReply, RoomsReply, RuleItem, RuleSaved, RuleValues } from "../../api.ts";
 import { HouseTrouble, request, sentenceOf } from "../../house/api.ts";
 import { tell } from "../../house/deeds.ts";
-import { TextField } from "../../parts/fields.tsx";
+import { useLive } from "../../house/live.ts";
+import { Icon } from "../../parts/icon.tsx";
 import { Sheet } from "../../parts/sheet.tsx";
 import { momentOf } from "../../parts/when.ts";
 import { words } from "../../strings/index.ts";
+import { toolWords } from "../../strings/tool-words.ts";
+import { deedOf, type RuleFields, ruleSentence, ruleText, spanOf } from "./rule-words.ts";
+import { CHOICES, type Choice, chosenOf, GROUPS, type GroupName } from "./tool-groups.ts";
 
 export interface RuleWish {
   rule: RuleItem | null; // null is a new one
@@ -18,7 +21,7 @@ export interface RuleWish {
 interface RuleSheetProperties {
   wish: RuleWish;
   rules: RuleItem[];
-  tools: string[];
+  tools: string[]; // that there are here: nobody chooses others
   onClose: (saved: boolean) => void;
 }
 
@@ -28,44 +31,41 @@ type Result =
   | { state: "previewed"; of: string; preview: PreviewReply }
   | { state: "refused"; sentence: string };
 
+const NEW: RuleFields = {
+  then: "confirm",
+  because: "",
+  agents: [],
+  roles: [],
+  people: [],
+  rooms: [],
+  devices: [],
+  tools: [],
+  risks: [],
+  arguments: {},
+  hours: [],
+  days: [],
+};
+
+const fieldsOf = ({ id: _id, when: _when, editable: _editable, ...fields }: RuleItem): RuleFields => fields;
+
 export function RuleSheet({ wish: { rule, removes }, rules, tools, onClose }: RuleSheetProperties) {
   const say = words.value.house.rule;
-  const because = useSignal(rule?.because ?? "");
-  const toolText = useSignal(rule?.tools.join(", ") ?? "");
-  const people = useSignal(rule?.people.join(", ") ?? "");
-  const rooms = useSignal(rule?.rooms.join(", ") ?? "");
-  const devices = useSignal(rule?.devices.join(", ") ?? "");
-  const hours = useSignal(rule?.hours.join(", ") ?? "");
-  const [then, setThen] = useState<RuleValues["then"]>(rule?.then ?? "confirm");
-  const [roles, setRoles] = useState<string[]>(rule?.roles ?? []);
-  const [risks, setRisks] = useState<string[]>(rule?.risks ?? []);
-  const [days, setDays] = useState<string[]>(rule?.days ?? []);
+  const [fields, setFields] = useState<RuleFields>(rule ? fieldsOf(rule) : NEW);
+  const [because, setBecause] = useState(rule?.because ?? null); // null until somebody writes it: then it is the sentence
   const [result, setResult] = useState<Result>({ state: "none" });
 
-  const id = rule?.id ?? idOf(because.value, rules);
-  const values = removes
-    ? null
-    : ({
-        then,
-        because: because.value.trim(),
-        agents: rule?.agents ?? [],
-        roles,
-        people: partsOf(people.value),
-        rooms: partsOf(rooms.value),
-        devices: partsOf(devices.value),
-        tools: partsOf(toolText.value),
-        risks,
-        arguments: rule?.arguments ?? {},
-        hours: partsOf(hours.value),
-        days,
-      } as RuleValues);
+  const change = (some: Partial<RuleFields>) => setFields({ ...fields, ...some });
+  const sentence = ruleSentence(fields, words.value, toolWords.value);
+  const told = because ?? sentence;
+  const id = rule?.id ?? idOf(told, rules);
+  const values = removes ? null : ({ ...cleaned(fields), because: told.trim() } as RuleValues);
   const present = JSON.stringify({ id, values });
   const isPreviewed = result.state === "previewed" && result.of === present;
   const isWorking = result.state === "working";
 
-  async function doing(sentence: string, work: () => Promise<void>): Promise<void> {
+  async function doing(text: string, work: () => Promise<void>): Promise<void> {
     if (isWorking) return;
-    setResult({ state: "working", sentence });
+    setResult({ state: "working", sentence: text });
     try {
       await work();
     } catch (trouble) {
@@ -83,7 +83,6 @@ export function RuleSheet({ wish: { rule, removes }, rules, tools, onClose }: Ru
     tell(saved.by_hand.length ? settings.byHand(saved.by_hand.join(", ")) : settings.saved);
     onClose(true);
   }
-  const alsoWhen = Object.keys(rule?.arguments ?? {}).join(", ");
   return (
     <Sheet title={say.titles[removes ? "remove" : rule ? "change" : "add"]} onClose={() => onClose(false)}>
       <form
@@ -93,41 +92,33 @@ export function RuleSheet({ wish: { rule, removes }, rules, tools, onClose }: Ru
           void (isPreviewed ? doing(say.saving, save) : doing(say.looking, preview));
         }}
       >
-        {removes ? (
-          <p class="name">{rule?.because}</p>
-        ) : (
+        <p class="rule-sentence" role="status">
+          {sentence}
+        </p>
+        {!removes && (
           <>
-            <TextField label={say.because} value={because} maxLength={300} placeholder={say.becauseExample} required />
-            <label>
-              {say.what}
-              <select value={then} onChange={(event) => setThen(event.currentTarget.value as RuleValues["then"])}>
-                {Object.entries(say.happens).map(([name, text]) => (
-                  <option key={name} value={name}>
-                    {text}
-                  </option>
-                ))}
-              </select>
-            </label>
-            <Marks title={say.forWhat} choices={say.risks} marked={risks} onChange={setRisks} />
-            <TextField
-              label={say.tools}
-              value={toolText}
-              maxLength={1000}
-              placeholder={say.toolsExample}
-              list="tools-here"
+            <What fields={fields} tools={tools} onChange={change} />
+            <Who fields={fields} onChange={change} />
+            <When fields={fields} onChange={change} />
+            <Where fields={fields} onChange={change} />
+            <Chips
+              title={say.what}
+              choices={say.happens}
+              marked={[fields.then]}
+              one
+              onChange={([then]) => change({ then: then as RuleFields["then"] })}
             />
-            <datalist id="tools-here">
-              {tools.map((tool) => (
-                <option key={tool} value={tool} />
-              ))}
-            </datalist>
-            <Marks title={say.forWhom} choices={words.value.house.roles} marked={roles} onChange={setRoles} />
-            <TextField label={say.people} value={people} maxLength={1000} />
-            <Marks title={say.when} choices={say.days} marked={days} onChange={setDays} />
-            <TextField label={say.hours} value={hours} maxLength={200} />
-            <TextField label={say.rooms} value={rooms} maxLength={1000} />
-            <TextField label={say.devices} value={devices} maxLength={1000} />
-            {alsoWhen && <p class="soft">{say.alsoWhen(alsoWhen)}</p>}
+            <label>
+              {say.because}
+              <input
+                value={told}
+                maxLength={300}
+                placeholder={say.becauseExample}
+                required
+                onInput={(event) => setBecause(event.currentTarget.value)}
+              />
+            </label>
+            <Text id={id} fields={{ ...cleaned(fields), because: told }} onChange={change} />
           </>
         )}
         <div role="status">
@@ -148,32 +139,301 @@ export function RuleSheet({ wish: { rule, removes }, rules, tools, onClose }: Ru
   );
 }
 
-interface MarksProperties {
+interface PartProperties {
+  fields: RuleFields;
+  onChange: (some: Partial<RuleFields>) => void;
+}
+
+/** What it is about: whole kinds of deeds, and choices by their groups, each taken away again by its cross. */
+function What({ fields, tools, onChange }: PartProperties & { tools: string[] }) {
+  const say = words.value.house.rule;
+  const { groups, choices, allOf } = toolWords.value;
+  const risks: Record<string, string> = say.risks;
+  const { choices: chosen, others } = chosenOf(fields.tools);
+  const isHere = ({ tools: its }: Choice) => its.some((tool) => tools.includes(tool));
+  const isChosen = (choice: Choice) => chosen.some(({ name }) => name === choice.name);
+  function pick(picked: string): void {
+    const [kind, name] = picked.split(":");
+    if (kind === "risk") onChange({ risks: [...fields.risks, name] });
+    const added = CHOICES.filter((one) =>
+      kind === "group" ? one.group === name : kind === "choice" && one.name === name,
+    );
+    if (added.length) onChange({ tools: toolsOf([...chosen, ...added], others) });
+  }
+  return (
+    <fieldset class="marks">
+      <legend>{say.forWhat}</legend>
+      <ul class="chips">
+        {fields.risks.map((risk) => (
+          <Taken
+            key={risk}
+            text={risks[risk] ?? risk}
+            onRemove={() => onChange({ risks: fields.risks.filter((one) => one !== risk) })}
+          />
+        ))}
+        {chosen.map((choice) => (
+          <Taken
+            key={choice.name}
+            text={choices[choice.name]}
+            onRemove={() =>
+              onChange({
+                tools: toolsOf(
+                  chosen.filter(({ name }) => name !== choice.name),
+                  others,
+                ),
+              })
+            }
+          />
+        ))}
+        {others.map((pattern) => (
+          <Taken
+            key={pattern}
+            text={pattern}
+            onRemove={() => onChange({ tools: fields.tools.filter((one) => one !== pattern) })}
+          />
+        ))}
+      </ul>
+      <select aria-label={say.forWhat} value="" onChange={(event) => pick(event.currentTarget.value)}>
+        <option value="">{say.choose}</option>
+        <optgroup label={say.kinds}>
+          {Object.entries(risks)
+            .filter(([name]) => !fields.risks.includes(name))
+            .map(([name, text]) => (
+              <option key={name} value={`risk:${name}`}>
+                {text}
+              </option>
+            ))}
+        </optgroup>
+        {(Object.keys(GROUPS) as GroupName[]).map((group) => {
+          const open = CHOICES.filter((choice) => choice.group === group && isHere(choice) && !isChosen(choice));
+          return (
+            open.length > 0 && (
+              <optgroup key={group} label={groups[group]}>
+                {open.map(({ name }) => (
+                  <option key={name} value={`choice:${name}`}>
+                    {choices[name]}
+                  </option>
+                ))}
+                {open.length > 1 && <option value={`group:${group}`}>{allOf(groups[group])}</option>}
+              </optgroup>
+            )
+          );
+        })}
+      </select>
+      <p class="soft">{say.anything}</p>
+    </fieldset>
+  );
+}
+
+const toolsOf = (choices: readonly Choice[], others: string[]) => [
+  ...new Set([...choices.flatMap(({ tools }) => tools), ...others]),
+];
+
+function Taken({ text, onRemove }: { text: string; onRemove: () => void }) {
+  return (
+    <li class="taken">
+      {text}
+      <button type="button" aria-label={`${words.value.house.rule.remove}: ${text}`} onClick={onRemove}>
+        <Icon name="close" size={16} />
+      </button>
+    </li>
+  );
+}
+
+function Who({ fields, onChange }: PartProperties) {
+  const say = words.value.house.rule;
+  const people = useLive<PeopleReply>("/api/people").data.value?.people.map(({ name }) => name) ?? [];
+  return (
+    <>
+      <Chips
+        title={say.forWhom}
+        choices={words.value.house.roles}
+        marked={fields.roles}
+        onChange={(roles) => onChange({ roles })}
+        note={people.length ? "" : say.anybody}
+      />
+      {(people.length > 0 || fields.people.length > 0) && (
+        <Chips
+          title={say.people}
+          choices={named(people, fields.people)}
+          marked={fields.people}
+          onChange={(marked) => onChange({ people: marked })}
+          note={say.anybody}
+        />
+      )}
+    </>
+  );
+}
+
+function When({ fields, onChange }: PartProperties) {
+  const say = words.value.house.rule;
+  const spans = fields.hours.length ? fields.hours.map(spanOf) : [spanOf("")];
+  const put = (place: number, from: string, to: string) =>
+    onChange({ hours: spans.map((span, at) => (at === place ? `${from}-${to}` : span.join("-"))) });
+  return (
+    <>
+      <Chips title={say.when} choices={say.days} marked={fields.days} onChange={(days) => onChange({ days })} note="" />
+      <div class="spans">
+        {spans.map(([from, to], place) => (
+          <div key={place} class="side-by-side">
+            <label>
+              {say.fromHour}
+              <input type="time" value={from} onInput={(event) => put(place, event.currentTarget.value, to)} />
+            </label>
+            <label>
+              {say.toHour}
+              <input type="time" value={to} onInput={(event) => put(place, from, event.currentTarget.value)} />
+            </label>
+          </div>
+        ))}
+        <p class="chips">
+          <span class="soft">{say.always}</span>
+          {isWhole(fields.hours.at(-1)) && (
+            <button type="button" class="quiet" onClick={() => onChange({ hours: [...fields.hours, "-"] })}>
+              {say.anotherSpan}
+            </button>
+          )}
+        </p>
+      </div>
+    </>
+  );
+}
+
+const isWhole = (span = "") => spanOf(span).every(Boolean);
+
+function Where({ fields, onChange }: PartProperties) {
+  const say = words.value.house.rule;
+  const rooms = useLive<RoomsReply>("/api/rooms").data.value?.rooms.map(({ name }) => name) ?? [];
+  const { room = [], device = [], ...others } = fields.arguments;
+  const put = (name: "room" | "device", values: string[]) =>
+    onChange({ arguments: { ...others, ...given("room", room), ...given("device", device), [name]: values } });
+  const isKnown = rooms.length > 0 || room.length > 0 || fields.rooms.length > 0;
+  return (
+    <>
+      {isKnown && (
+        <>
+          <Chips
+            title={say.rooms}
+            choices={named(rooms, fields.rooms)}
+            marked={fields.rooms}
+            onChange={(marked) => onChange({ rooms: marked })}
+            note={say.anywhere}
+          />
+          <Chips
+            title={say.aboutRooms}
+            choices={named(rooms, room)}
+            marked={room}
+            onChange={(marked) => put("room", marked)}
+            note={say.anywhere}
+          />
+        </>
+      )}
+      <Parts
+        label={say.aboutDevices}
+        placeholder={say.aboutExample}
+        parts={device}
+        onChange={(parts) => put("device", parts)}
+      />
+    </>
+  );
+}
+
+const given = (name: string, values: string[]) => (values.length ? { [name]: values } : {});
+
+/** What the form has no choices for, and the whole of it as the file will have it. */
+function Text({ id, fields, onChange }: PartProperties & { id: string }) {
+  const say = words.value.house.rule;
+  const { choices, others } = chosenOf(fields.tools);
+  const also = Object.keys(fields.arguments).filter((name) => name !== "room" && name !== "device");
+  return (
+    <details>
+      <summary>{say.text}</summary>
+      <div class="fields">
+        <Parts
+          label={say.tools}
+          placeholder={say.toolsExample}
+          parts={others}
+          onChange={(parts) => onChange({ tools: toolsOf(choices, parts) })}
+        />
+        <Parts label={say.devices} parts={fields.devices} onChange={(devices) => onChange({ devices })} />
+        {also.length > 0 && <p class="soft">{say.alsoWhen(also.join(", "))}</p>}
+        <pre tabIndex={0} translate={false}>
+          <code>{ruleText(id, fields)}</code>
+        </pre>
+      </div>
+    </details>
+  );
+}
+
+interface PartsProperties {
+  label: string;
+  placeholder?: string;
+  parts: string[];
+  onChange: (parts: string[]) => void;
+}
+
+/** Several texts with commas between them: what is typed stays as it is while it is typed. */
+function Parts({ label, placeholder, parts, onChange }: PartsProperties) {
+  const [typed, setTyped] = useState(parts.join(", "));
+  const shown = partsOf(typed).join() === parts.join() ? typed : parts.join(", ");
+  return (
+    <label>
+      {label}
+      <input
+        value={shown}
+        maxLength={1000}
+        placeholder={placeholder}
+        onInput={(event) => {
+          setTyped(event.currentTarget.value);
+          onChange(partsOf(event.currentTarget.value));
+        }}
+      />
+    </label>
+  );
+}
+
+interface ChipsProperties {
   title: string;
   choices: Record<string, string>;
   marked: string[];
   onChange: (marked: string[]) => void;
+  note?: string; // what it means that none is marked
+  one?: boolean; // exactly one of them
 }
 
-function Marks({ title, choices, marked, onChange }: MarksProperties) {
+function Chips({ title, choices, marked, onChange, note = "", one = false }: ChipsProperties) {
   return (
     <fieldset class="marks">
       <legend>{title}</legend>
-      {Object.entries(choices).map(([name, text]) => (
-        <label key={name} class="check">
-          <input
-            type="checkbox"
-            checked={marked.includes(name)}
-            onChange={(event) =>
-              onChange(event.currentTarget.checked ? [...marked, name] : marked.filter((one) => one !== name))
-            }
-          />
-          <span>{text}</span>
-        </label>
-      ))}
-      <p class="soft">{words.value.house.rule.anybody}</p>
+      <div class="chips">
+        {Object.entries(choices).map(([name, text]) => (
+          <label key={name} class="plain chip choice">
+            <input
+              type={one ? "radio" : "checkbox"}
+              name={one ? title : undefined}
+              checked={marked.includes(name)}
+              onChange={(event) => {
+                const others = one ? [] : marked.filter((other) => other !== name);
+                onChange(event.currentTarget.checked ? [...others, name] : others);
+              }}
+            />
+            <span>{text}</span>
+          </label>
+        ))}
+      </div>
+      {note && !marked.length && <p class="soft">{note}</p>}
     </fieldset>
   );
+}
+
+/** Those that the house knows, and those that the rule names besides. */
+const named = (known: string[], marked: string[]) =>
+  Object.fromEntries([...new Set([...known, ...marked])].map((name) => [name, name]));
+
+/** Without what is empty or half: nothing is a condition that nobody has finished. */
+function cleaned(fields: RuleFields): RuleFields {
+  const filled = Object.entries(fields.arguments).filter(([, values]) => values.length);
+  return { ...fields, hours: fields.hours.filter(isWhole), arguments: Object.fromEntries(filled) };
 }
 
 function Previewed({ preview }: { preview: PreviewReply }) {
@@ -192,7 +452,8 @@ function Previewed({ preview }: { preview: PreviewReply }) {
           <ul class="rows changes">
             {preview.changes.slice(0, 8).map((one) => (
               <li key={`${one.at} ${one.tool}`}>
-                {one.tool} · {one.person || one.device} · <span class="soft">{momentOf(one.at)}</span>
+                {deedOf(one.tool, toolWords.value)} · {one.person || one.device} ·{" "}
+                <span class="soft">{momentOf(one.at)}</span>
               </li>
             ))}
           </ul>

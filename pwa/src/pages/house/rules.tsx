@@ -5,7 +5,9 @@ import type { RuleItem, RulesReply } from "../../api.ts";
 import { useLive } from "../../house/live.ts";
 import { Loaded } from "../../parts/loaded.tsx";
 import { words } from "../../strings/index.ts";
+import { toolWords } from "../../strings/tool-words.ts";
 import { RuleSheet, type RuleWish } from "./rule-form.tsx";
+import { deedOf, ruleSentence, ruleText } from "./rule-words.ts";
 
 export function Rules() {
   const live = useLive<RulesReply>("/api/rules");
@@ -35,13 +37,17 @@ export function Rules() {
                   </button>
                 </div>
                 <p class="soft">{say.rule.how}</p>
-                <ul class="card rows">
-                  {rules
-                    .filter(({ editable }) => editable)
-                    .map((rule) => (
-                      <OwnRule key={rule.id} rule={rule} onWish={setWish} />
-                    ))}
-                </ul>
+                {rules.some(({ editable }) => editable) ? (
+                  <ul class="card rows">
+                    {rules
+                      .filter(({ editable }) => editable)
+                      .map((rule) => (
+                        <OwnRule key={rule.id} rule={rule} onWish={setWish} />
+                      ))}
+                  </ul>
+                ) : (
+                  <p class="soft">{say.rule.none}</p>
+                )}
               </section>
               <section aria-labelledby="may">
                 <h2 id="may">{say.whoMay}</h2>
@@ -60,8 +66,11 @@ export function Rules() {
                     <tbody>
                       {tools.map(({ tool, verdicts }) => (
                         <tr key={tool}>
-                          <th scope="row" translate={false}>
-                            {tool}
+                          <th scope="row">
+                            {deedOf(tool, toolWords.value)}
+                            <span class="tool-name" translate={false}>
+                              {tool}
+                            </span>
                           </th>
                           {roles.map((role) => (
                             <td key={role}>{verdict(verdicts[role])}</td>
@@ -133,18 +142,19 @@ function OwnRule({ rule, onWish }: { rule: RuleItem; onWish: (wish: RuleWish) =>
 }
 
 function Rule({ rule }: { rule: RuleItem }) {
-  const say = words.value.house;
-  const risks = rule.risks.map((risk) => say.rule.risks[risk as keyof typeof say.rule.risks] ?? risk);
-  const roles = rule.roles.map((role) => say.roles[role as keyof typeof say.roles] ?? role);
-  const whom = [...roles, ...rule.agents, ...rule.tools, ...risks].join(", ");
+  const say = words.value.house.rule;
   return (
     <>
-      <p class="name">{rule.because || rule.id}</p>
-      <p class="soft">
-        {say.rule.happens[rule.then]}
-        {whom && ` · ${whom}`}
-        {rule.when && ` · ${rule.when}`}
-      </p>
+      <p class="name">{ruleSentence(rule, words.value, toolWords.value)}</p>
+      {rule.because && <p class="soft">{say.says(rule.because)}</p>}
+      {rule.editable && (
+        <details>
+          <summary>{say.text}</summary>
+          <pre tabIndex={0} translate={false}>
+            <code>{ruleText(rule.id, rule)}</code>
+          </pre>
+        </details>
+      )}
     </>
   );
 }

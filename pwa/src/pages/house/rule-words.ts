@@ -1,0 +1,82 @@
+/** A rule in a sentence, and as it stands in its file. Pure: values and words in, text out. */
+
+import type { RuleItem } from "../../api.ts";
+import type { Words } from "../../strings/en.ts";
+import type { ToolWords } from "../../strings/en-tools.ts";
+import { choiceOf, chosenOf, GROUPS, type GroupName } from "./tool-groups.ts";
+
+export type RuleFields = Omit<RuleItem, "id" | "when" | "editable">;
+
+/** "Unlocking doors and opening gates is refused for children, between 21:00 and 7:00." */
+export function ruleSentence(rule: RuleFields, words: Words, toolWords: ToolWords): string {
+  const say = words.house.rule;
+  const or = listOf(words, "disjunction");
+  const and = listOf(words, "conjunction");
+  const risks = or(rule.risks.map((risk) => say.risks[risk as keyof typeof say.risks] ?? risk));
+  const tools = or(thingsOf(rule.tools, toolWords));
+  const kinds = risks && say.sentence.ofKind(risks);
+  const what = tools && risks ? say.sentence.both(tools, risks) : tools || kinds || say.sentence.everything;
+  const roles = and(rule.roles.map((role) => say.sentence.roles[role as keyof typeof say.sentence.roles] ?? role));
+  const people = and(rule.people);
+  const who = people && roles ? say.sentence.both(people, roles) : people || roles || say.sentence.everybody;
+  const { room = [], device = [], name = [], ...others } = rule.arguments;
+  const named = [...device, ...name];
+  const conditions = [
+    named.length > 0 && say.sentence.about(or(named)),
+    room.length > 0 && say.sentence.aboutRoom(or(room)),
+    ...Object.entries(others).map(([argument, values]) => say.sentence.where(argument, or(values))),
+    rule.rooms.length > 0 && say.sentence.saidIn(or(rule.rooms)),
+    rule.devices.length > 0 && say.sentence.through(or(rule.devices)),
+    rule.agents.length > 0 && say.sentence.by(or(rule.agents)),
+    rule.days.length > 0 && say.sentence.on(and(rule.days.map((day) => say.days[day as keyof typeof say.days] ?? day))),
+    rule.hours.length > 0 && say.sentence.between(or(rule.hours.map((span) => say.sentence.span(...spanOf(span))))),
+  ].filter((part) => typeof part === "string");
+  const sentence = say.sentence.happens[rule.then](what, who, conditions.map((part) => `, ${part}`).join(""));
+  return sentence.charAt(0).toLocaleUpperCase(words.language) + sentence.slice(1);
+}
+
+/** What some patterns of tools mean: whole groups by their names, choices by theirs, the rest as it is written. */
+export function thingsOf(patterns: readonly string[], toolWords: ToolWords): string[] {
+  const { choices, others } = chosenOf(patterns);
+  const whole = (Object.keys(GROUPS) as GroupName[]).filter((group) => {
+    const size = Object.keys(GROUPS[group]).length;
+    return size > 1 && choices.filter((one) => one.group === group).length === size;
+  });
+  return [
+    ...whole.map((group) => toolWords.allOf(toolWords.groups[group])),
+    ...choices.filter(({ group }) => !whole.includes(group)).map(({ name }) => toolWords.choices[name]),
+    ...others.map(toolWords.named),
+  ];
+}
+
+/** What a tool does, in words; its own name where nobody has given it any. */
+export function deedOf(tool: string, toolWords: ToolWords): string {
+  const choice = choiceOf(tool);
+  const text = choice ? toolWords.choices[choice.name] : tool;
+  return choice ? text.charAt(0).toLocaleUpperCase() + text.slice(1) : text;
+}
+
+/** "21:00-07:00" → its two ends. */
+export function spanOf(span: string): [string, string] {
+  const [from = "", to = ""] = span.split("-").map((end) => end.trim());
+  return [from, to];
+}
+
+/** The rule as it stands in policy.toml. */
+export function ruleText(id: string, rule: RuleFields): string {
+  const lines = [`[[rule]]`, `id = ${quoted(id)}`];
+  for (const name of ["agents", "roles", "people", "rooms", "devices", "tools", "risks", "hours", "days"] as const) {
+    if (rule[name].length) lines.push(`${name} = ${quoted(rule[name])}`);
+  }
+  const rows = Object.entries(rule.arguments).map(([name, values]) => `${name} = ${quoted(values)}`);
+  if (rows.length) lines.push(`arguments = { ${rows.join(", ")} }`);
+  return [...lines, `then = ${quoted(rule.then)}`, `because = ${quoted(rule.because)}`].join("\n");
+}
+
+const quoted = (value: string | string[]): string =>
+  typeof value === "string" ? JSON.stringify(value) : `[${value.map(quoted).join(", ")}]`; // as TOML has it too
+
+function listOf(words: Words, type: "conjunction" | "disjunction"): (parts: string[]) => string {
+  const format = new Intl.ListFormat(words.language, { type });
+  return (parts) => format.format(parts);
+}

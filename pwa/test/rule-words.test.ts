@@ -1,0 +1,80 @@
+/** Rules in sentences that a family reads, and as they stand in their file. */
+
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { deedOf, type RuleFields, ruleSentence, ruleText } from "../src/pages/house/rule-words.ts";
+import { chosenOf, fits } from "../src/pages/house/tool-groups.ts";
+import { de } from "../src/strings/de.ts";
+import { de as deTools } from "../src/strings/de-tools.ts";
+import { en } from "../src/strings/en.ts";
+import { en as enTools } from "../src/strings/en-tools.ts";
+
+const rule = (fields: Partial<RuleFields>): RuleFields => ({
+  then: "deny",
+  because: "",
+  agents: [],
+  roles: [],
+  people: [],
+  rooms: [],
+  devices: [],
+  tools: [],
+  risks: [],
+  arguments: {},
+  hours: [],
+  days: [],
+  ...fields,
+});
+const inEnglish = (fields: Partial<RuleFields>) => ruleSentence(rule(fields), en, enTools);
+const inGerman = (fields: Partial<RuleFields>) => ruleSentence(rule(fields), de, deTools);
+
+test("a rule reads as a sentence in both languages", () => {
+  const doors = { tools: ["home.unlock"], roles: ["child", "teen"], hours: ["21:00-07:00"], days: ["sat", "sun"] };
+  assert.equal(
+    inEnglish(doors),
+    "Unlocking doors and opening gates is refused for children and teens, on Sat and Sun, between 21:00 and 07:00.",
+  );
+  assert.equal(
+    inGerman(doors),
+    "Türen aufschließen und Tore öffnen ist für Kinder und Jugendliche verboten, am Sa und So, von 21:00 bis 07:00 Uhr.",
+  );
+  const music = { then: "confirm" as const, tools: ["home.play"], arguments: { room: ["kids*"] }, rooms: ["Hall"] };
+  assert.equal(
+    inEnglish(music),
+    "Playing music and films needs a yes first, for everybody, in the room kids*, said in the room Hall.",
+  );
+  assert.equal(
+    inGerman({ then: "explicit", risks: ["outward"] }),
+    "Alles, was das Haus verlässt, braucht erst ein ausdrückliches Ja, für alle.",
+  );
+});
+
+test("tools that are one thing are one choice, and a whole group has its name", () => {
+  assert.deepEqual(
+    chosenOf(["timers.start", "timers.add"]).others,
+    ["timers.add"],
+    "half of a choice stays as it is written",
+  );
+  assert.match(inEnglish({ tools: ["timers.*"] }), /^Everything under “Timers” is refused for everybody\.$/);
+  assert.match(inEnglish({ tools: ["acme.*"] }), /^“acme\.\*” is refused/);
+  assert.equal(deedOf("home.unlock", enTools), "Unlocking doors and opening gates");
+  assert.equal(deedOf("acme.run", enTools), "acme.run");
+});
+
+test("patterns mean what they mean to the house", () => {
+  assert.ok(fits("home.play", "home.*") && fits("home.play", "HOME.pla?") && !fits("homexplay", "home.play"));
+});
+
+test("the text of a rule is as the file has it", () => {
+  const text = ruleText("no-music", rule({ tools: ["home.play"], arguments: { room: ['the "den"'] }, because: "No." }));
+  assert.equal(
+    text,
+    [
+      "[[rule]]",
+      'id = "no-music"',
+      'tools = ["home.play"]',
+      'arguments = { room = ["the \\"den\\""] }',
+      'then = "deny"',
+      'because = "No."',
+    ].join("\n"),
+  );
+});
