@@ -57,6 +57,7 @@ def sentences() -> Iterator[str]:
 def of_the_catalogue() -> Iterator[str]:
     """Yield what models/catalogue.toml says of its models in words, and no model's bare name."""
     for model in tomllib.loads(CATALOGUE.read_text(encoding="utf-8")).values():
+        yield model["summary"]
         if "needs" in model:
             yield model["needs"]
         if re.search(r", [a-z]|, English|voices?\b", model["title"]):

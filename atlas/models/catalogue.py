@@ -81,6 +81,7 @@ class Model:
     revision: str = "main"
     seen: int = 0  # public manifests that say these hashes, where nobody has computed them from the files
     languages: tuple[str, ...] = ()
+    summary: str = ""  # in one plain sentence: what it is good for
     needs: str = ""  # in words: what it takes to run it well
     tools: bool = False  # of a language model: may it be trusted to choose tools?
     most_tools: int = 8  # of a language model: that it is shown at once

@@ -644,12 +644,22 @@ export interface ModelItem {
   /** llm, stt, tts, wake, embedding, understanding */
   role: string;
   title: string;
+  /** In one plain sentence: what it is good for */
+  summary: string;
   licence: string;
   maker: string;
   bytes: number;
   languages: string[];
   /** In words: what it takes to run it well */
   needs: string;
+  /** About how much it takes while it is in use */
+  memory_bytes: number;
+  /** Whether there is as much of memory now, or it is in use already */
+  fits: boolean;
+  /** About, on this machine; of a language model */
+  tokens_per_second: number | null;
+  /** About, on this machine's processors; of a recogniser */
+  command_seconds: number | null;
   on_disk: boolean;
   in_use: boolean;
   /** Whether it can be pulled from here: others come by the terminal */

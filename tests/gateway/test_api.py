@@ -429,6 +429,19 @@ def test_a_percentile_is_the_smallest_value_that_so_many_do_not_exceed():
     assert nearest_rank([1, 2], 50) == 1
 
 
+async def test_every_model_says_in_a_sentence_what_it_is_good_for_and_what_it_is_like_here(config, data):
+    async with api_house(config, data) as world, world.http("owner") as owner:
+        english = (await owner.get("/api/models")).json()["models"]
+        german = (await owner.get("/api/models", headers={"accept-language": "de"})).json()["models"]
+    assert all(one["summary"].endswith(".") and one["memory_bytes"] > 0 for one in english)
+    assert not {one["summary"] for one in english} & {one["summary"] for one in german}
+    by_name = {one["name"]: one for one in english}
+    assert by_name["smollm2-135m-instruct"]["tokens_per_second"] > 1
+    assert not by_name["llama-3.1-70b-instruct"]["fits"] or by_name["llama-3.1-70b-instruct"]["memory_bytes"] > 40e9
+    assert by_name["whisper-base"]["command_seconds"] > by_name["whisper-tiny.en"]["command_seconds"] > 0
+    assert by_name["en_US-joe-medium"]["command_seconds"] is None
+
+
 async def test_the_owner_filters_verifies_and_exports_the_record(config, data):
     async with api_house(config, data) as world, world.http("owner") as http, world.http("child") as child:
         await child.post("/api/timers", json={"seconds": 60})

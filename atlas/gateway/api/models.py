@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping
+from dataclasses import replace
+from functools import cache
 from pathlib import Path
 from typing import Annotated
 
@@ -18,6 +21,7 @@ from atlas.gateway.api.shapes import NAME_CHARACTERS, ApiReply, Body, OptionalNa
 from atlas.models import catalogue, machine
 from atlas.models.catalogue import Model
 from atlas.models.choice import SETTING_OF, ModelNotChosen, ModelNotWhole, chosen
+from atlas.models.pace import Pace, pace
 from atlas.models.pulls import PullState
 from atlas.own_words import own
 from atlas.speech.voices import voices_for
@@ -62,11 +66,16 @@ class ModelItem(ApiReply):
     name: str
     role: str = Field(description="llm, stt, tts, wake, embedding, understanding")
     title: str
+    summary: str = Field(description="In one plain sentence: what it is good for")
     licence: str
     maker: str
     bytes: int
     languages: list[str]
     needs: str = Field(description="In words: what it takes to run it well")
+    memory_bytes: int = Field(description="About how much it takes while it is in use")
+    fits: bool = Field(description="Whether there is as much of memory now, or it is in use already")
+    tokens_per_second: float | None = Field(description="About, on this machine; of a language model")
+    command_seconds: float | None = Field(description="About, on this machine's processors; of a recogniser")
     on_disk: bool
     in_use: bool
     pullable: bool = Field(description="Whether it can be pulled from here: others come by the terminal")
@@ -158,9 +167,17 @@ def _named(name: str) -> Model:
 def _models(config: Config, pulls: Mapping[str, PullState]) -> ModelsReply:
     used = in_use(config)
     folder = config.models.folder
-    models = [_item(model, folder, used, pulls.get(model.name)) for model in catalogue.load()]
-    places = [MemoryItem.model_validate(one) for one in (machine.ram(measured=False), *machine.gpus())]
+    ram, gpus = replace(machine.ram(measured=False), bytes_per_second=_ram_speed()), machine.gpus()
+    paces = {one.name: pace(one.role, one.bytes, gpus, ram, len(os.sched_getaffinity(0))) for one in catalogue.load()}
+    models = [_item(model, folder, used, pulls.get(model.name), paces[model.name]) for model in catalogue.load()]
+    places = [MemoryItem.model_validate(one) for one in (ram, *gpus)]
     return ModelsReply(models=models, memory=places)
+
+
+@cache
+def _ram_speed() -> float:
+    """Return how fast memory is read here: measured once, which takes every core for some tenths of a second."""
+    return machine.ram().bytes_per_second
 
 
 def in_use(config: Config) -> frozenset[str]:
@@ -170,11 +187,16 @@ def in_use(config: Config) -> frozenset[str]:
     return frozenset({config.speech.stt_model, *(one.voice for one in voices_for(config.speech).values()), *language})
 
 
-def _item(model: Model, folder: Path, used: frozenset[str], pull: PullState | None) -> ModelItem:
+def _item(model: Model, folder: Path, used: frozenset[str], pull: PullState | None, here: Pace) -> ModelItem:
     names = ("name", "role", "licence", "maker", "bytes", "verified")
     return ModelItem(
         **{name: getattr(model, name) for name in names},
         title=own(model.title),
+        summary=own(model.summary),
+        memory_bytes=here.memory_bytes,
+        fits=here.fits or model.name in used,
+        tokens_per_second=here.tokens_per_second,
+        command_seconds=here.command_seconds,
         needs=own(model.needs),
         languages=list(model.languages),
         on_disk=(folder / model.name).is_dir(),

@@ -31,11 +31,13 @@ export function Models() {
               {sorted.map((model) => (
                 <li key={model.name} class="row">
                   <div class="grow">
-                    <p class="name">{model.title}</p>
+                    <p class="name">{model.summary}</p>
+                    <p>{here(model)}</p>
                     <p class="soft">
                       {[
+                        model.title,
                         say.modelRoles[model.role as keyof typeof say.modelRoles] ?? model.role,
-                        bytesOf(model.bytes),
+                        words.value.models.onDisk(bytesOf(model.bytes)),
                         model.licence,
                         model.needs,
                       ]
@@ -57,6 +59,24 @@ export function Models() {
       }}
     </Loaded>
   );
+}
+
+const WORDS_OF_A_TOKEN = 0.75;
+const LISTENED_TO = 3; // tokens a second: what is slower than speech is waited for
+
+/** What a model is like on this machine, as far as that can be told before it runs. */
+function here({ memory_bytes, fits, tokens_per_second, command_seconds }: ModelItem): string {
+  const say = words.value.models;
+  const number = (value: number, digits: number) =>
+    value.toLocaleString(words.value.language, { maximumFractionDigits: digits });
+  if (!fits) return say.tooLargeHere(bytesOf(memory_bytes));
+  const memory = say.takes(bytesOf(memory_bytes));
+  if (tokens_per_second !== null) {
+    const perSecond = tokens_per_second * WORDS_OF_A_TOKEN;
+    const pace = say.pace(number(perSecond, perSecond < 3 ? 1 : 0));
+    return `${memory} ${pace} ${tokens_per_second < LISTENED_TO ? say.slow : ""}`.trim();
+  }
+  return command_seconds === null ? memory : `${memory} ${say.hearsIn(number(command_seconds, 1))}`;
 }
 
 /** Which card computes how much of each model; a machine without one says so. */
