@@ -93,7 +93,7 @@ LIFE: tuple[tuple[str, Mapping[str, Any]], ...] = (  # what Anna did
     ("lists/hardware store/items", {"items": ["screws", "sandpaper"]}),
     ("tasks", {"title": "Fix the dripping tap"}),
     ("tasks", {"title": "Book the dentist"}),
-    ("tasks", {"title": "Plan the birthday", "priority": "high", "due": "friday", "assignee": "mia"}),
+    ("tasks", {"title": "Plan the birthday", "priority": "high", "due": "friday", "assignee": "Mia"}),
     ("tasks", {"title": "Paint the fence"}),
     ("notes", {"title": "Wifi for guests", "text": "The network is **Linden**.\n\n- the password is on the fridge"}),
     ("notes", {"title": "Recipe: lentil soup", "text": "Onions, carrots, *red lentils*."}),
@@ -144,8 +144,8 @@ def picture(page: Page, name: str, file: Path, *, whole: bool = False) -> Path:
     """Take one page, when it has all it shows."""
     page.evaluate("name => { location.hash = `#/${name}`; }", name)
     page.wait_for_selector(f".frame[data-page='{name.split('/')[0]}']:not(:has(.loading))")
-    if name == "talk" and not page.locator(".entry").count():
-        page.wait_for_selector(".frame[data-state=ready]")
+    if name == "talk" and not page.locator(".deed").count():
+        page.wait_for_selector(".frame[data-state=ready]")  # what was left for who looks is read out first
         page.locator("#words").fill("set a timer for ten minutes")
         page.keyboard.press("Enter")
         page.wait_for_selector(".deed")

@@ -239,6 +239,8 @@ export interface DeviceItem {
   state: Record<string, unknown>;
   reachable: boolean;
   lacks: string;
+  /** What rules deny of it to the caller now: tool → why */
+  refused: Record<string, string>;
 }
 
 /** The devices that were set. */
@@ -904,7 +906,7 @@ export interface RecordReply {
   next: number | null;
 }
 
-/** What rules deny to the caller, whenever it is and whatever it is about. */
+/** What rules deny to the caller now, whatever it is about; of one device its own reply says more. */
 export interface RefusalsReply {
   /** The names of tools → why, as a sentence */
   refused: Record<string, string>;

@@ -93,6 +93,27 @@ def test_timers_and_alarms_that_a_rule_refuses_are_seen_and_not_offered(locked_h
         expect(alarms.get_by_role("switch")).to_be_disabled(timeout=ANSWER_MS)
 
 
+def test_what_a_rule_refuses_now_or_of_one_device_is_said_before_anybody_presses(locked_house: Running) -> None:
+    always = {"then": "deny", "because": "Not at this hour.", "roles": ["teen"], "hours": ["00:00-24:00"]}
+    lamp = {"then": "deny", "because": "The lamp stays as it is.", "roles": ["teen"], "arguments": {"room": ["Hall"]}}
+    rules = {"hour": {**always, "tools": ["alarms.*"], "risks": ["change"]}, "lamp": {**lamp, "tools": ["home.turn"]}}
+    token = token_of(locked_house, "teen")
+    with opened(locked_house, path="home", token=token) as page:
+        expect(page.get_by_role("switch", name="Lamp")).to_be_visible(timeout=ANSWER_MS)
+        headers = {"Authorization": f"Bearer {locked_house.token}"}
+        for name, values in rules.items():
+            address = f"{locked_house.url}/api/rules/{name}"
+            saved = page.request.put(address, headers=headers, data=values, timeout=SAVED_MS)
+            assert saved.ok, saved.text()
+        page.reload()
+        expect(page.get_by_text("The lamp stays as it is.")).to_be_visible(timeout=ANSWER_MS)
+        expect(page.get_by_role("switch", name="Lamp")).to_have_count(0)
+        expect(page.get_by_role("button", name="Unlock Front door")).to_be_visible()
+        page.evaluate("location.hash = '#/time'")
+        alarms = page.get_by_role("region", name="Alarms")
+        expect(alarms.locator(".refused")).to_have_text("Not at this hour.", timeout=ANSWER_MS)
+
+
 def sheet(page: Page) -> Locator:
     return page.get_by_role("dialog")
 

@@ -265,6 +265,7 @@ DEVICE = dict.fromkeys(("id", "name", "room", "floor", "kind", "shape"), str) | 
     "state": dict,
     "reachable": bool,
     "lacks?": str,
+    "refused?": dict,
 }
 
 

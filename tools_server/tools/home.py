@@ -7,7 +7,7 @@ house are asked about its own name and its own room. A question is answered by l
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import replace
 from typing import Annotated, Any, Literal
@@ -35,6 +35,13 @@ DEVICES = {"devices": [DEVICE], "silent?": [str]}
 PLACE = {"name": str, "aliases": [str]}
 
 SHOWN = 300
+DEEDS_OF: Mapping[str, tuple[str, ...]] = {  # what can be done to a part of a device; any other is set
+    "on": ("home.turn",),
+    "open": ("home.open", "home.close"),
+    "locked": ("home.lock", "home.unlock"),
+    "playing": ("home.play", "home.pause"),
+    "scene": ("home.scene",),
+}
 CONNECT_SECONDS, LOOK_SECONDS = 10.0, 0.2  # until a hub answers that is just being called
 SWITCHED: tuple[Kind, ...] = ("light", "switch", "fan", "climate", "media", "vacuum", "mower", "valve", "scene")
 Name = Annotated[str, Field(max_length=80, description="The device, such as reading lamp; empty for all of a kind")]
@@ -100,9 +107,17 @@ async def list_devices(
 
 
 def _listed(call: Call, device: Device) -> dict[str, Any]:
-    """Return a device as JSON; of a person whom the asker may not look for only the name, and not the whereabouts."""
-    looking = call.gate.decide("home.state", known_as(device))
-    return shown(device if device.kind != "person" or looking.allowed else replace(device, state={}))
+    """Return a device as JSON, with what rules deny of it now and why.
+
+    Of a person whom the asker may not look for only the name, and not the whereabouts.
+    """
+    known = known_as(device)
+    looking = call.gate.decide("home.state", known)
+    tools = sorted({tool for part in device.can for tool in DEEDS_OF.get(part, ("home.set",))})
+    decisions = [(tool, call.gate.decide(tool, known)) for tool in tools]
+    refused = {tool: decision.reason for tool, decision in decisions if not decision.allowed}
+    row = shown(device if device.kind != "person" or looking.allowed else replace(device, state={}))
+    return {**row, "refused": refused} if refused else row
 
 
 @house_look("home.connected", data={"connected": bool}, limit_seconds=15)

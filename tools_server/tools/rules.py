@@ -72,12 +72,13 @@ async def explain(
 async def refused(
     call: Call, agent: Annotated[str, Field(max_length=60, description="Through which agent it would be asked for")]
 ) -> Result:
-    """Tell what a rule denies to whoever asks, whenever it is and whatever it is about, and why."""
+    """Tell what a rule denies to whoever asks now, whatever it is about, and why."""
     account = call.gate.agents.get(agent)
     if account is None:
         raise ToolFailed("not_found", _("There is no agent called {name}.").format(name=agent))
     actions = [spec.action for spec in call.gate.tools.values()]
-    rules = [(action.tool, refusing(call.gate.policy, account, call.actor, action)) for action in actions]
+    now = call.local()
+    rules = [(action.tool, refusing(call.gate.policy, account, call.actor, action, now)) for action in actions]
     rows = [{"tool": tool, "because": _(rule.because)} for tool, rule in rules if rule]
     return Result(plural("{count} tool is denied.", "{count} tools are denied.", len(rows)), {"refused": rows})
 

@@ -231,11 +231,20 @@ def visible(policy: Policy, agent: AgentAccount, actor: CallActor, action: Actio
     return _wall(agent, standing(agent, actor), action).allowed and refusing(policy, agent, actor, action) is None
 
 
-def refusing(policy: Policy, agent: AgentAccount, actor: CallActor, action: Action) -> Rule | None:
-    """Return the first rule that denies a tool to an actor whenever and with whatever arguments; None without one."""
+def refusing(
+    policy: Policy, agent: AgentAccount, actor: CallActor, action: Action, at: datetime | None = None
+) -> Rule | None:
+    """Return the first rule that denies a tool to an actor with whatever arguments; None without one.
+
+    Whenever it is, or `at` one moment on the house's clocks.
+    """
     actor = standing(agent, actor)
-    rules = (rule for rule in policy.rules if rule.then == "deny" and not (rule.arguments or rule.hours or rule.days))
-    return next((rule for rule in rules if rule.fits(agent, actor, action, {}, ANY_TIME)), None)
+    rules = (
+        rule
+        for rule in policy.rules
+        if rule.then == "deny" and not rule.arguments and (at is not None or not (rule.hours or rule.days))
+    )
+    return next((rule for rule in rules if rule.fits(agent, actor, action, {}, at or ANY_TIME)), None)
 
 
 def standing(agent: AgentAccount, actor: CallActor) -> CallActor:

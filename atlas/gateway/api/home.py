@@ -32,6 +32,7 @@ class DeviceItem(ApiReply):
     state: dict[str, Any] = Field(description="What is known of it: on, brightness, target, position, locked …")
     reachable: bool
     lacks: str = ""
+    refused: dict[str, str] = Field(default={}, description="What rules deny of it to the caller now: tool → why")
 
 
 class RoomItem(ApiReply):

@@ -131,14 +131,14 @@ class RuleSaved(ApiReply):
 
 
 class RefusalsReply(ApiReply):
-    """What rules deny to the caller, whenever it is and whatever it is about."""
+    """What rules deny to the caller now, whatever it is about; of one device its own reply says more."""
 
     refused: dict[str, str] = Field(description="The names of tools → why, as a sentence")
 
 
 @router.get("/refused")
 async def list_refusals(caller: AnyCaller) -> RefusalsReply:
-    """Tell what rules deny to the caller, so that no page offers it. The gate decides all the same."""
+    """Tell what rules deny to the caller now, so that no page offers it. The gate decides all the same."""
     result = await caller.house.use_owner_tool("rules.refused", {"agent": usual_agent(caller)}, caller.actor)
     answer_of(result)  # raises what was refused
     return RefusalsReply(refused={row["tool"]: row["because"] for row in result.data.get("refused", ())})

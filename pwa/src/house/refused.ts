@@ -1,4 +1,4 @@
-/** What the rules of the house deny to who is here, so that no page offers it; the gate decides all the same. */
+/** What the rules of the house deny now to who is here, so that no page offers it; the gate decides all the same. */
 
 import { effect, signal } from "@preact/signals";
 import type { RefusalsReply } from "../api.ts";
@@ -6,6 +6,8 @@ import { words } from "../strings/index.ts";
 import { account } from "./account.ts";
 import { HouseTrouble, request } from "./api.ts";
 import { onChange } from "./events.ts";
+
+const AGAIN_MS = 300_000;
 
 const refused = signal<Record<string, string>>({}); // tool → why
 
@@ -18,6 +20,9 @@ export function watchRefusals(): void {
     if (account.value && words.value) void look();
     else refused.value = {};
   });
+  const lookAgain = () => document.hidden || !account.value || void look(); // rules have hours
+  setInterval(lookAgain, AGAIN_MS);
+  document.addEventListener("visibilitychange", lookAgain);
   onChange((kind) => (kind === "rules" || kind === "everything") && account.value && void look());
 }
 

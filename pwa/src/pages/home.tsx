@@ -6,7 +6,7 @@ import { act } from "../house/deeds.ts";
 import { useLive } from "../house/live.ts";
 import { may } from "../house/me.ts";
 import { refusalOf } from "../house/refused.ts";
-import { Allowed } from "../parts/allowed.tsx";
+import { Allowed, Refused } from "../parts/allowed.tsx";
 import { Icon, type IconName } from "../parts/icon.tsx";
 import { Empty, Loaded } from "../parts/loaded.tsx";
 import { hrefOf } from "../route.ts";
@@ -102,6 +102,7 @@ const encode = (id: string) => id.split("/").map(encodeURIComponent).join("/");
 function Device({ device }: { device: DeviceItem }) {
   const active = isActive(device);
   const tool = toolOf(device);
+  const refusal = tool && refusedOf(device, tool);
   const set = (change: DeviceChange, quiet = true) =>
     act<DevicesReply>("PATCH", `/api/home/devices/${encode(device.id)}`, change, quiet);
   return (
@@ -112,13 +113,16 @@ function Device({ device }: { device: DeviceItem }) {
           <p class="name">{device.name}</p>
           <p class="soft">{stateOf(device)}</p>
         </div>
-        {device.reachable && tool && !refusalOf(tool) && <Main device={device} set={set} />}
+        {device.reachable && tool && !refusal && <Main device={device} set={set} />}
       </div>
-      {device.reachable && tool && <Allowed tool={tool} />}
-      {device.reachable && !refusalOf("home.set") && <Values device={device} set={set} />}
+      {device.reachable && refusal && <Refused because={refusal} />}
+      {device.reachable && !refusedOf(device, "home.set") && <Values device={device} set={set} />}
     </div>
   );
 }
+
+/** Why something may not be done to this device now; "" where it may. */
+const refusedOf = ({ refused }: DeviceItem, tool: string) => refused[tool] ?? refusalOf(tool);
 
 type SetDevice = (change: DeviceChange, quiet?: boolean) => Promise<DevicesReply | null>;
 
@@ -134,7 +138,7 @@ function toolOf(device: DeviceItem): string {
   if (kind === "lock" && can.includes("locked")) return state.locked ? "home.unlock" : "home.lock";
   const part = tapped(device);
   if (part === "playing") return state.playing ? "home.pause" : "home.play";
-  if (part === "open") return state.open ? "home.close" : "home.open";
+  if (part === "open") return isOpen(device) ? "home.close" : "home.open";
   return part ? "home.turn" : "";
 }
 
@@ -153,7 +157,7 @@ function Main({ device, set }: { device: DeviceItem; set: SetDevice }) {
   }
   const part = tapped(device);
   if (!part) return null;
-  const on = Boolean(state[part]);
+  const on = part === "open" ? isOpen(device) : Boolean(state[part]);
   return (
     <button
       type="button"
@@ -225,15 +229,20 @@ function Slider({ label, value, onSet }: { label: string; value: number; onSet: 
         onInput={(event) => setShown(event.currentTarget.valueAsNumber)}
         onChange={(event) => onSet(event.currentTarget.valueAsNumber)}
       />
-      <output>{shown} %</output>
+      <output>{percentOf(shown)}</output>
     </label>
   );
 }
 
 function isActive({ kind, state }: DeviceItem): boolean {
   if (kind === "lock") return state.locked === false; // an open door is what one wants to see
-  return Boolean(state.on || state.playing || state.open);
+  return Boolean(state.on || state.playing) || isOpen({ state });
 }
+
+/** A blind that hangs half way is open, whether it says so or only how far. */
+const isOpen = ({ state }: Pick<DeviceItem, "state">) => Boolean(state.open) || Number(state.position) > 0;
+
+const percentOf = (value: number) => (value / 100).toLocaleString(words.value.language, { style: "percent" });
 
 const degrees = (value: number) => `${value.toLocaleString(words.value.language, { maximumFractionDigits: 1 })} °`;
 
@@ -245,7 +254,7 @@ function stateOf({ reachable, kind, state, lacks }: DeviceItem): string {
     return state.playing ? String(state.title ?? say.playing) : state.on === false ? say.off : say.paused;
   if (kind === "cover" || kind === "valve") {
     const position = Number(state.position);
-    if (position > 0 && position < 100) return say.openBy(position);
+    if (position > 0 && position < 100) return say.openBy(percentOf(position));
     return state.open || position === 100 ? say.open : say.closed;
   }
   if (kind === "climate") {

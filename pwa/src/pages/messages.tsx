@@ -171,7 +171,7 @@ function OneMessage({ message }: { message: VoiceMessage }) {
       <p class="name">{message.text || say.noWords}</p>
       {/* biome-ignore lint/a11y/useMediaCaption: its words stand above it */}
       {sound.value && <audio controls autoplay src={sound.value} aria-label={say.play} onEnded={heard} />}
-      <p class="answers">
+      <p class="answers deeds">
         {message.seconds > 0 && !sound.value && (
           <button type="button" class="plain" onClick={load}>
             <Icon name="play" size={20} />

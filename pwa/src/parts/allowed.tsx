@@ -6,7 +6,11 @@ import { Icon } from "./icon.tsx";
 
 export function Allowed({ tool, children }: { tool: string; children?: ComponentChildren }) {
   const because = refusalOf(tool);
-  if (!because) return children;
+  return because ? <Refused because={because} /> : children;
+}
+
+/** What is refused, and why. */
+export function Refused({ because }: { because: string }) {
   return (
     <p class="soft refused">
       <Icon name="lock" size={18} />

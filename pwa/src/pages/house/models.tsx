@@ -29,7 +29,7 @@ export function Models() {
             <p class="soft">{memory.map(({ name, free_bytes }) => say.free(name, bytesOf(free_bytes))).join(" · ")}</p>
             <ul class="card rows">
               {sorted.map((model) => (
-                <li key={model.name} class="row">
+                <li key={model.name} class="row model">
                   <div class="grow">
                     <p class="name">{model.summary}</p>
                     <p>{here(model)}</p>

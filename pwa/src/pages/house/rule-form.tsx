@@ -287,7 +287,7 @@ function When({ fields, onChange }: PartProperties) {
           </div>
         ))}
         <p class="chips">
-          <span class="soft">{say.always}</span>
+          {!fields.hours.some(isWhole) && !fields.days.length && <span class="soft">{say.always}</span>}
           {isWhole(fields.hours.at(-1)) && (
             <button type="button" class="quiet" onClick={() => onChange({ hours: [...fields.hours, "-"] })}>
               {say.anotherSpan}
@@ -474,14 +474,13 @@ const partsOf = (text: string) =>
 /** A name for a new rule, of its sentence: small letters, digits and hyphens, and like no other. */
 function idOf(sentence: string, rules: RuleItem[]): string {
   const plain = sentence
-    .normalize("NFKD")
     .toLowerCase()
-    .replace(/[^a-z0-9]+/g, "-");
-  const base =
-    plain
-      .replace(/^-+|-+$/g, "")
-      .slice(0, 40)
-      .replace(/-+$/, "") || "rule";
+    .replaceAll("ß", "ss")
+    .normalize("NFKD")
+    .replace(/\p{M}/gu, "")
+    .replace(/[^a-z0-9]+/g, "-")
+    .replace(/^-+|-+$/g, "");
+  const base = (plain.length > 40 ? plain.slice(0, 41).replace(/-[^-]*$/, "") : plain) || "rule";
   const taken = new Set(rules.map(({ id }) => id));
   for (let number = 1; ; number++) {
     const id = number === 1 ? base : `${base}-${number}`;

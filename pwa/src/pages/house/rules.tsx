@@ -1,13 +1,15 @@
 /** The rules: what each role may have done, as a table, and why. */
 
+import { Fragment } from "preact";
 import { useState } from "preact/hooks";
-import type { RuleItem, RulesReply } from "../../api.ts";
+import type { RuleItem, RulesReply, ToolVerdicts } from "../../api.ts";
 import { useLive } from "../../house/live.ts";
 import { Loaded } from "../../parts/loaded.tsx";
 import { words } from "../../strings/index.ts";
 import { toolWords } from "../../strings/tool-words.ts";
 import { RuleSheet, type RuleWish } from "./rule-form.tsx";
 import { deedOf, ruleSentence, ruleText } from "./rule-words.ts";
+import { choiceOf, GROUPS, type GroupName } from "./tool-groups.ts";
 
 export function Rules() {
   const live = useLive<RulesReply>("/api/rules");
@@ -64,18 +66,27 @@ export function Rules() {
                       </tr>
                     </thead>
                     <tbody>
-                      {tools.map(({ tool, verdicts }) => (
-                        <tr key={tool}>
-                          <th scope="row">
-                            {deedOf(tool, toolWords.value)}
-                            <span class="tool-name" translate={false}>
-                              {tool}
-                            </span>
-                          </th>
-                          {roles.map((role) => (
-                            <td key={role}>{verdict(verdicts[role])}</td>
+                      {groupsOf(tools).map(({ group, rows }) => (
+                        <Fragment key={group}>
+                          <tr class="group-row">
+                            <th scope="rowgroup" colSpan={roles.length + 1}>
+                              {group ? toolWords.value.groups[group] : say.otherTools}
+                            </th>
+                          </tr>
+                          {rows.map(({ names, verdicts }) => (
+                            <tr key={names[0]}>
+                              <th scope="row">
+                                {deedOf(names[0], toolWords.value)}
+                                <span class="tool-name" translate={false}>
+                                  {names.join(", ")}
+                                </span>
+                              </th>
+                              {roles.map((role) => (
+                                <td key={role}>{verdict(verdicts[role])}</td>
+                              ))}
+                            </tr>
                           ))}
-                        </tr>
+                        </Fragment>
                       ))}
                     </tbody>
                   </table>
@@ -101,6 +112,27 @@ export function Rules() {
       </Loaded>
     </>
   );
+}
+
+interface ToolRow {
+  names: string[];
+  verdicts: Record<string, string>;
+}
+
+/** The tools by their groups; those that are one choice, and the same to everybody, in one row. */
+function groupsOf(tools: ToolVerdicts[]): { group: GroupName | ""; rows: ToolRow[] }[] {
+  return ([...Object.keys(GROUPS), ""] as (GroupName | "")[])
+    .map((group) => {
+      const rows = new Map<string, ToolRow>();
+      for (const { tool, verdicts } of tools) {
+        const choice = choiceOf(tool);
+        if ((choice?.group ?? "") !== group) continue;
+        const key = `${choice?.name ?? tool} ${JSON.stringify(verdicts)}`;
+        rows.set(key, { names: [...(rows.get(key)?.names ?? []), tool], verdicts });
+      }
+      return { group, rows: [...rows.values()] };
+    })
+    .filter(({ rows }) => rows.length);
 }
 
 function verdict(mark: string): string {

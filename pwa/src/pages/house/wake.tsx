@@ -31,7 +31,7 @@ export function Wake() {
           <>
             {!stored && (
               <p>
-                {say.off} <a href={hrefOf("house", "settings")}>{words.value.house.tabs.settings}</a>
+                {say.off} <a href={hrefOf("house", "settings")}>{words.value.house.tabs.settings}</a>.
               </p>
             )}
             {stored && !rooms.length && <Empty icon="sound" title={say.none} />}
