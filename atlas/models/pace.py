@@ -12,7 +12,7 @@ CACHE_PART = 0.15  # of the weights: keys and values of a talk of 4k tokens, of 
 
 
 @dataclass(frozen=True, slots=True)
-class Pace:
+class ModelPace:
     """What one model is like on this machine."""
 
     memory_bytes: int
@@ -21,7 +21,7 @@ class Pace:
     command_seconds: float | None = None  # of a recogniser, for a command of three seconds, on the processors
 
 
-def pace(role: str, size: int, gpus: Sequence[MemoryPlace], ram: MemoryPlace, cores: int) -> Pace:
+def pace(role: str, size: int, gpus: Sequence[MemoryPlace], ram: MemoryPlace, cores: int) -> ModelPace:
     """Return what a model of `size` bytes is like; `ram` is what is free now."""
     if role == "llm":
         memory = round(size * (1 + CACHE_PART))
@@ -29,7 +29,7 @@ def pace(role: str, size: int, gpus: Sequence[MemoryPlace], ram: MemoryPlace, co
         card = next((gpu for gpu in gpus if on_card <= gpu.free_bytes * (1 - MARGIN)), None)
         place = card or ram
         speed = EFFICIENCY * place.bytes_per_second / size if place.bytes_per_second and size else None
-        return Pace(memory, card is not None or memory + SYSTEM_BYTES <= ram.free_bytes, tokens_per_second=speed)
+        return ModelPace(memory, card is not None or memory + SYSTEM_BYTES <= ram.free_bytes, tokens_per_second=speed)
     memory = round(size * MEMORY_OF_WEIGHTS)
     seconds = CORE_SECONDS_PER_GB * size / 1e9 / max(1, cores) if role == "stt" else None
-    return Pace(memory, memory + FREE_BYTES <= ram.free_bytes, command_seconds=seconds)
+    return ModelPace(memory, memory + FREE_BYTES <= ram.free_bytes, command_seconds=seconds)

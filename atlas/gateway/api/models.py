@@ -21,7 +21,7 @@ from atlas.gateway.api.shapes import NAME_CHARACTERS, ApiReply, Body, OptionalNa
 from atlas.models import catalogue, machine
 from atlas.models.catalogue import Model
 from atlas.models.choice import SETTING_OF, ModelNotChosen, ModelNotWhole, chosen
-from atlas.models.pace import Pace, pace
+from atlas.models.pace import ModelPace, pace
 from atlas.models.pulls import PullState
 from atlas.own_words import own
 from atlas.speech.voices import voices_for
@@ -187,7 +187,7 @@ def in_use(config: Config) -> frozenset[str]:
     return frozenset({config.speech.stt_model, *(one.voice for one in voices_for(config.speech).values()), *language})
 
 
-def _item(model: Model, folder: Path, used: frozenset[str], pull: PullState | None, here: Pace) -> ModelItem:
+def _item(model: Model, folder: Path, used: frozenset[str], pull: PullState | None, here: ModelPace) -> ModelItem:
     names = ("name", "role", "licence", "maker", "bytes", "verified")
     return ModelItem(
         **{name: getattr(model, name) for name in names},
