@@ -49,6 +49,8 @@ SILENT = ("nothing", "talk", "cannot", "health", "emergency")
 _ORDINARY = ("nothing", "talk")  # where a likely wish is asked about
 AMEND = "amend"  # puts right what was done just before: another time, thing or number in its place
 _NEW = ("timers.start", "alarms.set", "reminders.add", "tasks.add", "notes.add", "calendar.add", "facts.remember")
+_TAKEN_AWAY = (".cancel", ".remove", ".cancel_all")  # ends of acts after which what they named is no more
+_NAMING = ("name", "seconds", "time", "about", "title", "items")  # arguments that name one thing of several
 _SAME: Mapping[str, Sequence[str]] = {  # argument → those of the call before that hold the same
     **dict.fromkeys(("title", "about", "text", "words"), ("title", "text", "about", "words")),
     **dict.fromkeys(("day", "when", "time"), ("day", "start", "when")),
@@ -426,13 +428,15 @@ class Parser:
         row = dict(self._slots[act])
         tool, arguments = row.pop("tool", act), dict[str, Any]()
         goes_on = before.act.partition(".")[0] == act.partition(".")[0] and act not in _NEW
+        gone = _NAMING if before.act.endswith(_TAKEN_AWAY) else ()  # "pause the other one", behind a timer's end
         if act == LEAVE and before.person:
             arguments["person"] = before.person  # "is Ben in?", "leave him a message"
         for argument, slot in row.items():
             value = reading.slot(slot.rstrip("!"), self._grammar)
             if slot == "person!" and arguments.get(argument) and value in reading.phrase("T"):
                 continue  # "leave him a message that Nana waits"
-            if not value and (goes_on or (slot == "place" and self._there.search(reading.text))):
+            goes_on_here = goes_on and argument not in gone
+            if not value and (goes_on_here or (slot == "place" and self._there.search(reading.text))):
                 value = next(
                     (before.arguments[one] for one in _SAME.get(argument, (argument,)) if before.arguments.get(one)), ""
                 )
