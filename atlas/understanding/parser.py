@@ -39,6 +39,7 @@ from atlas.understanding.large_numbers import LEAST_SCALE, LargeNumbers
 from atlas.understanding.masks import MaskedPiece, Masks
 from atlas.understanding.names import Names
 from atlas.understanding.patterns import Rewrites, pattern
+from atlas.understanding.said_to_one import SaidToOne
 from atlas.understanding.several_timers import SeveralTimers
 from atlas.understanding.slots import LATER, Command
 from atlas.understanding.spoken_tools import open_spoken_tools
@@ -167,6 +168,7 @@ class Parser:
             (act, re.compile(complaint, re.IGNORECASE), meant) for act, complaint, meant in words.get("complaints", ())
         ]
         self._praised = pattern(words, "praised")
+        self._said_to_one = SaidToOne(grammar.tables.get("said_to_one", {}))
         self._several_timers = SeveralTimers(grammar.tables.get("several_timers", {}), grammar.digits)
         self._lacks: Mapping[str, tuple[str, Sequence[str]]] = words.get("lacks", {})
         self._says: Mapping[str, str] = words.get("says", {})
@@ -447,6 +449,8 @@ class Parser:
                 arguments[argument] = value
             elif slot.endswith("!") and argument not in arguments:
                 return None
+        if act == BROADCAST and (to := self._said_to_one.whom(reading.text, reading.named_around())):
+            arguments["text"] = self._said_to_one.aloud(to, arguments["text"])
         return Command(tool, arguments)
 
     def _delayed(self, reading: _Reading, names: Names, room: str, before: Before) -> Sequence[Command]:
@@ -582,6 +586,11 @@ class _Reading:
             for p in named
         )
         return {"it": ", ".join(spoken) or nothing, "text": ", ".join(self.phrases("T"))}
+
+    def named_around(self) -> list[tuple[int, int]]:
+        """Return where names of people stand, outside of words to take as they are."""
+        pieces = zip(self.pieces, self.labels, strict=True)
+        return [(one.start, one.end) for one, label in pieces if one.mask == "{PERSON}" and label[-1] != "T"]
 
     def words_around(self) -> str:
         """Return the words that are not to be taken as they are."""

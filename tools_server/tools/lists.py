@@ -52,8 +52,8 @@ class ListPaper(BulletPaper):
 _WORD = re.compile(r"[^\W_]")
 # Behind one of these, words say more of the same thing: "wipes for the baby".
 _JOINING = frozenset(
-    "of for from with without on in at to and or that which by der die das dem den für von vom aus mit ohne im in am "
-    "zum zur und oder".split()  # noqa: SIM905
+    {"of", "for", "from", "with", "without", "on", "in", "at", "to", "and", "or", "that", "which", "by"}
+    | {"für", "von", "vom", "aus", "mit", "ohne", "im", "am", "zum", "zur", "und", "oder", "der", "die", "das"}
 )
 
 
