@@ -191,7 +191,9 @@ class Dialogue:
         [thing] = last.things
         return tuple(
             command
-            if {thing.argument, "quantity", "everything"} & {*command.arguments} or self._table.of(command.tool).adds
+            if command.tool.endswith("_all")
+            or {thing.argument, "quantity", "everything", "day", "time"} & {*command.arguments}
+            or self._table.of(command.tool).adds
             else self._of(command, thing)
             for command in made
         )

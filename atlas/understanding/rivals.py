@@ -30,7 +30,12 @@ WRITTEN = (
     *("reminders.add", "reminders.remove", "tasks.add", "tasks.done"),
 )
 
-UNTAUGHT = ("world.number", "world.choose", "world.echo")  # tools of which the parser was taught no sentence
+UNTAUGHT = (
+    "world.number",
+    "world.choose",
+    "world.echo",
+    "history.last",
+)  # tools of which the parser was taught no sentence
 
 
 @dataclass(frozen=True, slots=True)
