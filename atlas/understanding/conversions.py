@@ -25,7 +25,8 @@ class Conversions:
         `text` has its numbers in digits. With something from `before`, it may say nothing else.
         """
         words = self._fractions(text)
-        to = self._to.search(words)
+        into = [*self._to.finditer(words)]
+        to = next((one for one in into if one["how"]), into[-1] if into else None)  # "in ounces, so how many grams …"
         rest = words[: to.start()] + " " + words[to.end() :] if to else words
         of = self._of.search(rest)
         rest = rest[: of.start()] + " " + rest[of.end() :] if of else rest
@@ -35,6 +36,11 @@ class Conversions:
             spoken, rest = {"to": alone["to"]}, ""
         leans = len(spoken) < len(PARTS)
         whole = {name: str(before[name]) for name in PARTS if name in before} | spoken
-        if not spoken or len(whole) < len(PARTS) or (leans and self._light.sub("", rest).strip(" ,.?!")):
+        if (
+            not spoken
+            or len(whole) < len(PARTS)
+            or whole["unit"] == whole["to"]
+            or (leans and self._light.sub("", rest).strip(" ,.?!"))
+        ):
             return ""
         return self._says.format_map(whole)

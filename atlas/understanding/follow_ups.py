@@ -102,11 +102,10 @@ class FollowUps:
             return ()
         of_number = changed and self._number_in(rest) is not None  # "no, eight", of what was just set to ten
         loosely = match is None or of_number or bool(self._meant.search(match["how"]))
-        if match and (amount := self._other_amount(last, rest, exchanges)):
+        meant = match is not None and self._meant.search(match["how"]) and not text.rstrip().endswith("?")
+        if meant and (amount := self._other_amount(last, rest, exchanges) or self._set_anew(last, rest, exchanges)):
             return (amount,)
-        made = self.amended(last, rest, exchanges, names, room, loosely=loosely) or self._set_anew(
-            last, rest, exchanges
-        )
+        made = self.amended(last, rest, exchanges, names, room, loosely=loosely)
         if made is None:
             return ()
         if dict(made.arguments) == dict(last.arguments):

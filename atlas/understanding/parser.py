@@ -669,7 +669,8 @@ class _Reading:
                 seconds = lengths[0].seconds if lengths else 60 * int(number) if number.isdecimal() else 0
                 return seconds if name == "seconds" else seconds // 60
             case "when":
-                return self._when([one for one in outside if not (spared and spared.search(self.text[: one.start]))])
+                meant = [one for one in outside if not (spared and spared.search(self.text[: one.start]))]
+                return self._when(meant) or self._when(outside)  # "cancel it, but just for tomorrow" spares no day
             case "person" | "room" | "list":
                 pieces = outside if name == "room" else [*outside, *self.pieces]  # "tell everybody the bath is free"
                 tokens = [p.token for p in pieces if p.token and p.token.category == name]
