@@ -696,8 +696,8 @@ def _other(exchanges: Sequence[EarlierTurn], names: Names) -> Referent | None:
             return left[0] if len(left) == 1 and since else None
         since |= {thing.id for thing in exchange.things}
     if exchanges[0].things[0].topic in ONE_BY_ONE:
-        beside = [thing for thing in _one_by_one(exchanges) if thing not in exchanges[0].things]
-        return beside[0] if len(beside) == 1 else None
+        others = [thing for thing in _one_by_one(exchanges) if thing not in exchanges[0].things]
+        return others[0] if len(others) == 1 else None
     devices = _devices(exchanges[0].things, names)
     if len(devices) != 1:
         return None

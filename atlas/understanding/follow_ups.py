@@ -540,8 +540,8 @@ class FollowUps:
         """Return the length that a bare number is of a call for after a while: "in ten minutes", "no, in twenty"."""
         row = self._table.of(last.name)
         before = last.arguments.get(row.length, 0) if row.length and not row.timer else 0
-        if row.when and (said := str(last.arguments.get(row.when, ""))).startswith("in "):
-            lengths = durations.find(said)
+        if row.when and (when := str(last.arguments.get(row.when, ""))).startswith("in "):
+            lengths = durations.find(when)
             before = lengths[0].seconds if len(lengths) == 1 else 0
         number = self._number_in(text.removeprefix("in "))
         if not (number and isinstance(before, int) and before > 0) or number["unit"]:

@@ -268,8 +268,8 @@ def _the_grammar_reads_the_same_tool_closer(rivals: Rivals) -> TurnMeaning | Non
     tools = {one.tool for one in rivals.commands}
     if tools == {BROADCAST} and rivals.parse.act == LEAVE:
         return rivals.unchanged
-    said = tools == {BROADCAST} or tools == {one.tool for one in rivals.parse.commands} == {LEAVE}
-    if said and not _is_verbatim(rivals.commands, rivals.parse.text):
+    for_others = tools == {BROADCAST} or tools == {one.tool for one in rivals.parse.commands} == {LEAVE}
+    if for_others and not _is_verbatim(rivals.commands, rivals.parse.text):
         return rivals.parsed
     of_home = all(tool.startswith("home.") for tool in tools)
     return rivals.unchanged if tools == {one.tool for one in rivals.parse.commands} and not of_home else None
