@@ -66,7 +66,7 @@ TOOLS = (
     *("alarms.cancel", "lists.add", "lists.remove", "lists.check", "lists.clear", "reminders.add", "reminders.cancel"),
     *("later.do", "history.undo", "weather.now", "clock.time", "calendar.add", "alarms.change", "timers.resume"),
     "alarms.skip",
-    *("alarms.cancel_all", "broadcast.say", "messages.leave"),
+    *("alarms.cancel_all", "broadcast.say", "messages.leave", "calendar.change"),
 )
 
 Call = tuple[str, Mapping[str, Any]]
