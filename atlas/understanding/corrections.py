@@ -49,6 +49,8 @@ class Corrections:
 
     def taken_back(self, turn: DialogueTurn) -> TurnMeaning | None:
         """Return what takes back the one thing just done or told of: "no, leave it on, forget it" forbids nothing."""
+        if rued := self._follow_ups.rued(turn.heard.text, turn.history):
+            return leaning(rued)
         alone = len(turn.last.calls) == 1
         commands = self._follow_ups.taken_back(turn.text, turn.history) if alone else ()
         return leaning(commands) if commands else None

@@ -29,6 +29,7 @@ from atlas.understanding.spoken_tools import Rows, SpokenTools, open_spoken_tool
 LEANS_SECONDS = 120.0  # after that nobody knows any more what "it" was
 MOST_THINGS = 12  # that one "them" may mean
 LOOKED_BACK = 4  # exchanges in which "the other one" may have been named beside the first
+ONE_BY_ONE = ("timers", "alarms", "reminders")  # topics whose things are set one after the other
 TITLED = ("calendar", "reminders", "tasks", "lists")  # topics whose things are called by words
 UNDO = "history.undo"
 AGREES_BACK = 2  # exchanges in which "them" may have its like
@@ -190,7 +191,9 @@ class Dialogue:
         [thing] = last.things
         return tuple(
             command
-            if {thing.argument, "quantity", "everything"} & {*command.arguments} or self._table.of(command.tool).adds
+            if command.tool.endswith("_all")
+            or {thing.argument, "quantity", "everything", "day", "time"} & {*command.arguments}
+            or self._table.of(command.tool).adds
             else self._of(command, thing)
             for command in made
         )
@@ -692,6 +695,9 @@ def _other(exchanges: Sequence[EarlierTurn], names: Names) -> Referent | None:
             left = [thing for thing in exchange.things if thing.id not in since]
             return left[0] if len(left) == 1 and since else None
         since |= {thing.id for thing in exchange.things}
+    if exchanges[0].things[0].topic in ONE_BY_ONE:
+        others = [thing for thing in _one_by_one(exchanges) if thing not in exchanges[0].things]
+        return others[0] if len(others) == 1 else None
     devices = _devices(exchanges[0].things, names)
     if len(devices) != 1:
         return None
@@ -707,10 +713,12 @@ def _other(exchanges: Sequence[EarlierTurn], names: Names) -> Referent | None:
 
 
 def _one_by_one(exchanges: Sequence[EarlierTurn]) -> Sequence[Referent]:
-    """Return things of one kind that were named one after the other, the first one first."""
+    """Return things of one kind that were named one after the other and are still there, the first one first."""
     row: dict[str, Referent] = {}
     for exchange in reversed(exchanges):
         row |= {thing.id: thing for thing in exchange.things if thing.topic == exchanges[0].things[0].topic}
+        if exchange is not exchanges[0] and exchange.last and exchange.last.name.endswith(".cancel"):
+            row = {id: thing for id, thing in row.items() if thing not in exchange.things}
     return [thing for thing in row.values() if thing.kind == exchanges[0].things[0].kind]
 
 

@@ -20,6 +20,8 @@ from atlas.understanding.which import Places
 
 _HOUR = re.compile(rf"\b(?:\d{{1,2}}|{durations.UP_TO_99})(?: ?[ap]m)?\b", re.IGNORECASE)
 
+TOLD_LAST = "history.last"
+TAKEN_AWAY = (".cancel", ".skip", ".remove", ".clear", ".cancel_all")  # ends of the names of tools
 _CANCELLED = ("timers", "alarms", "reminders")  # topics of which one may stay while the others are cancelled
 
 
@@ -35,6 +37,9 @@ class FollowUps:
         self._shifts = re.compile(tables["shifts"], re.IGNORECASE)
         self._meant = re.compile(tables["meant"], re.IGNORECASE)
         self._followed = re.compile(tables["followed"], re.IGNORECASE)
+        self._bare_moment = pattern(tables, "bare_moment")
+        self._rued, self._before_that = pattern(tables, "rued"), pattern(tables, "before_that")
+        self._ends, self._fillers_behind = pattern(tables, "ends"), pattern(tables, "fillers_behind")
         self._taken_back = re.compile(tables["taken_back"], re.IGNORECASE)
         self._again = re.compile(tables["again"], re.IGNORECASE)
         self._contrast = re.compile(tables["contrast"], re.IGNORECASE)
@@ -82,18 +87,24 @@ class FollowUps:
             return (Command(UNDO, {"again": True}),)
         if last and self._taken_back.fullmatch(words):
             return self.taken_back(text, history)
-        if last and changed and (shift := self._shift(last, words)):
+        if last and (shift := self._shift(last, changed, words, exchanges)):
             return (shift,)
+        if last and changed and self._is_same_length(last, words):
+            return self._so_already(words)
         match = self._corrected.match(words)
         if last is None or (match and match["moved"] and self._table.only_looks(last.name)):
             return ()
         rest = match["rest"] if match else self._grammar.unmarked(self.contrasted(text))
-        if not rest and changed and self._table.of(last.name).when and moments.whole(words):
-            rest = words  # "at seven tonight": "seven thirty"
+        alone = self._fillers_behind.sub("", words)
+        if not rest and changed and self._table.of(last.name).when and moments.whole(alone):
+            rest = alone  # "at seven tonight": "seven thirty"; "in the morning, obviously"
         if not rest:
             return ()
         of_number = changed and self._number_in(rest) is not None  # "no, eight", of what was just set to ten
         loosely = match is None or of_number or bool(self._meant.search(match["how"]))
+        meant = match is not None and self._meant.search(match["how"]) and not text.rstrip().endswith("?")
+        if meant and (amount := self._other_amount(last, rest, exchanges) or self._set_anew(last, rest, exchanges)):
+            return (amount,)
         made = self.amended(last, rest, exchanges, names, room, loosely=loosely)
         if made is None:
             return ()
@@ -109,6 +120,8 @@ class FollowUps:
         row = self._table.of(last.name)
         if row.drops:
             return (Command(row.drops, {}),)
+        if row.timer and not row.adds and self._ends.fullmatch(self._grammar.unmarked(text)):
+            return ()  # "add two minutes", "cancel it": the timer, and not the minutes
         return (Command(UNDO, {}),) if changed and row.undo else ()
 
     def amended(
@@ -136,6 +149,12 @@ class FollowUps:
         if made is None and loosely and not self._grammar.is_negated(rest):
             made = self._other_things(last, rest) or self._other_number(last, rest)
         return made or self._dialogue.other_one(last, rest, exchanges, names)
+
+    def rued(self, text: str, history: Sequence[Message]) -> tuple[Command, ...]:
+        """Return what puts back what was just taken away: "skip tomorrow's", "no, don't skip it, put it back"."""
+        last, changed = last_call(history)
+        taken = last is not None and changed and last.name.endswith(TAKEN_AWAY)
+        return (Command(UNDO, {}),) if taken and self._rued.fullmatch(self._grammar.unmarked(text)) else ()
 
     def one_for_another(self, text: str, history: Sequence[Message]) -> tuple[Command, ...]:
         """Return what was put on a list with one thing in the place of another: "not the eggs, cheese"."""
@@ -208,16 +227,50 @@ class FollowUps:
         match = self._contrast.fullmatch(text.strip())
         return match["rest"] if match else ""
 
-    def _shift(self, last: ToolCall, text: str) -> Command | None:
-        """Return what "put it an hour later" does with what was just written down: it moves from where it stands."""
-        match, shift = self._shifts.fullmatch(text), self._table.of(last.name).shift
-        if match is None or not shift:
+    def _shift(self, last: ToolCall, changed: bool, text: str, exchanges: Sequence[EarlierTurn]) -> Command | None:
+        """Return what "put it an hour later" does with what was just written down: it moves from where it stands.
+
+        So it does with the one thing that was just told of.
+        """
+        match = self._shifts.fullmatch(text)
+        by = (match["by"] or match.groupdict().get("by_itself")) if match else ""
+        if match is None or not by:
             return None
-        if not moments.whole(match["by"]) and not self._seconds(match.groupdict().get("length") or ""):
+        if not moments.whole(by) and not self._seconds(match.groupdict().get("length") or ""):
+            return None
+        if not changed:
+            things = exchanges[0].things if exchanges and self._table.only_looks(last.name) else ()
+            moves = self._table.of(f"{things[0].topic}.change").shift if len(things) == 1 else {}
+            return Command(moves["tool"], {moves["which"]: things[0].id, moves["when"]: by}) if moves else None
+        shift = self._table.of(last.name).shift
+        if not shift:
             return None
         names = [shift["new"], shift["name"]] if "new" in shift else [shift["name"]]
         named = next(filter(None, (last.arguments.get(name) for name in names)), "")
-        return Command(shift["tool"], ({shift["which"]: named} if named else {}) | {shift["when"]: match["by"]})
+        return Command(shift["tool"], ({shift["which"]: named} if named else {}) | {shift["when"]: by})
+
+    def _other_amount(self, last: ToolCall, text: str, exchanges: Sequence[EarlierTurn]) -> Command | None:
+        """Return another amount of the one thing that was asked for: "is milk on there", "make it four pints"."""
+        asked_for = str(last.arguments.get("item", "")).casefold().split()
+        items = [one.name for one in exchanges[0].things] if asked_for and exchanges else []
+        like = [one for one in items if {*asked_for} <= {*one.casefold().split()}]
+        item = self._grammar.slots.with_amount(like[0], text) if len(like) == 1 else ""
+        of_list = {key: value for key, value in last.arguments.items() if key == "list"}
+        return Command("lists.add", {**of_list, "items": [item]}) if item else None
+
+    def _set_anew(self, last: ToolCall, text: str, exchanges: Sequence[EarlierTurn]) -> Command | None:
+        """Return another length for the one timer that was just told of: "how long has it got", "no, I want eight"."""
+        row, things = self._table.of(last.name), exchanges[0].things if exchanges else ()
+        if not row.timer or row.length or len(things) != 1:
+            return None
+        number = self._number_in(text)
+        seconds = self._seconds(text) or (60 * int(number["number"]) if number and not number["unit"] else 0)
+        return Command("timers.add", {things[0].argument: things[0].id, "to_seconds": seconds}) if seconds else None
+
+    def _is_same_length(self, last: ToolCall, text: str) -> bool:
+        """Whether words only say again how long what was just started lasts: "a timer for ten", "ten minutes"."""
+        row = self._table.of(last.name)
+        return bool(row.adds and row.length) and self._seconds(text) == last.arguments.get(row.length)
 
     def _so_already(self, text: str) -> str:
         """Return what is said of a last command that has what it was corrected to; a whole sentence is not repeated."""
@@ -246,6 +299,8 @@ class FollowUps:
             return self._the_same(last, same, exchanges, names, room)
         if last is None or self._grammar.is_negated(text):
             return None
+        if last.name == TOLD_LAST and self._before_that.fullmatch(words):
+            return Command(TOLD_LAST, {**last.arguments, "count": int(last.arguments.get("count", 1)) + 1})
         things = exchanges[0].things if exchanges else ()
         row = self._table.of(last.name)
         to = self._switched.fullmatch(words) if row.switch else None
@@ -319,16 +374,25 @@ class FollowUps:
         row, words = self._table.of(call.name), self._grammar.plain_words(text)
         if not row.when or not call.arguments.get(row.when):
             return ()
-        several, one = self._several_moments.alone(text), moments.whole(text.strip(" .!")) or moments.whole(words)
+        several, one = self._several_moments.alone(text), self._moment_meant(text, words)
         once = [moments.corrected(str(call.arguments[row.when]), one)] if one else []
         new = several.wished if several else once
         return [Command(call.name, {**call.arguments, row.when: when}) for when in new]
+
+    def _moment_meant(self, text: str, words: str) -> moments.Moment | None:
+        """Return the moment that words are, also beside one that is not meant: "no, the seven, not half past"."""
+        corrected = self._corrected.match(words)
+        bare = self._bare_moment.fullmatch(text.strip(" .!"))
+        ways = (text.strip(" .!"), words, corrected["rest"] if corrected else "", bare["moment"] if bare else "")
+        return next(filter(None, map(moments.whole, filter(None, ways))), None)
 
     def _one_answer(self, text: str, half: Half) -> Command | str | None:
         """Return the one command that `text` answers, or what is said to it."""
         words = self._grammar.unmarked(text)
         if re.fullmatch(self._left["answers"], words, re.IGNORECASE):
             return self._left["says"]
+        if corrected := self._corrected.match(words):  # "on Friday I mean"
+            text = words = corrected["rest"]
         if self._grammar.is_negated(text):
             return None
         sentence = self._around.sub("", self._grammar.plain_words(text))
@@ -372,7 +436,7 @@ class FollowUps:
     def _anew(self, last: ToolCall, text: str) -> Command | None:
         """Return the last command with its time, place, room or number said anew; `None` when that is not said."""
         arguments: Arguments = dict(last.arguments)
-        row, seconds = self._table.of(last.name), self._seconds(text)
+        row, seconds = self._table.of(last.name), self._seconds(text) or self._seconds_alike(last, text)
         if row.length and seconds:
             before = arguments.get(row.length)
             sign = -1 if row.signed and isinstance(before, (int, float)) and before < 0 else 1
@@ -380,6 +444,11 @@ class FollowUps:
             return Command(last.name, arguments | {row.length: sign * seconds})
         if row.minutes and seconds >= 60:
             return Command(last.name, arguments | {row.minutes: round(seconds / 60)})
+        before = str(arguments.get(row.when, "")) if row.when else ""
+        if seconds >= 60 and before.startswith("in "):  # "in an hour": "rather two hours"
+            minutes = self._in_minutes.format(round(seconds / 60))
+            if moment := moments.whole(f"in {text}") or moments.whole(f"in {minutes}"):
+                return self._at(last, arguments, moment)
         if row.when and self._quarters.fullmatch(text) and (hour := _hour(str(arguments.get(row.when, "")))):
             text = f"{text} {hour}"
         timed = row.when or row.moves_on
@@ -389,11 +458,6 @@ class FollowUps:
                 f"{self._at_hour} {new}" if row.when and not self._table.only_looks(last.name) else ""
             )  # "no, half eight"
             if moment := moments.whole(new) or moments.whole(hour):
-                return self._at(last, arguments, moment)
-        before = str(arguments.get(row.when, "")) if row.when else ""
-        if seconds >= 60 and before.startswith("in "):  # "in an hour": "rather two hours"
-            minutes = self._in_minutes.format(round(seconds / 60))
-            if moment := moments.whole(f"in {text}") or moments.whole(f"in {minutes}"):
                 return self._at(last, arguments, moment)
         if row.place and (place := self._place.fullmatch(text)):
             return Command(last.name, arguments | {row.place: place["place"]})
@@ -471,6 +535,19 @@ class FollowUps:
         if last.arguments.get("seconds") and not which.get("name"):
             which["seconds"] = last.arguments["seconds"]  # which is how long it was set for, however long it runs
         return Command("timers.add", which | {"by_seconds": -seconds if shorter else seconds})
+
+    def _seconds_alike(self, last: ToolCall, text: str) -> int:
+        """Return the length that a bare number is of a call for after a while: "in ten minutes", "no, in twenty"."""
+        row = self._table.of(last.name)
+        before = last.arguments.get(row.length, 0) if row.length and not row.timer else 0
+        if row.when and (when := str(last.arguments.get(row.when, ""))).startswith("in "):
+            lengths = durations.find(when)
+            before = lengths[0].seconds if len(lengths) == 1 else 0
+        number = self._number_in(text.removeprefix("in "))
+        if not (number and isinstance(before, int) and before > 0) or number["unit"]:
+            return 0
+        unit = next(one for one in (3600, 60, 1) if before % one == 0)
+        return int(number["number"]) * unit
 
     def _number_in(self, text: str) -> re.Match[str] | None:
         """Return the number that `text` is, in digits, and its unit."""

@@ -18,9 +18,11 @@ from typing import Any
 from atlas.understanding import durations, moments
 from atlas.understanding.names import NOBODY, Names
 from atlas.understanding.patterns import PatternIndex, filled, pattern
+from atlas.understanding.said_to_one import SaidToOne
 from atlas.understanding.slots import LONGEST_NAME_WORDS, Command, MaskedSentence, Slots
 
-FOR_ONE = ("messages.leave",)  # what can be for one person; other words are spoken to whoever is there
+LEAVE = "messages.leave"
+FOR_ONE = (LEAVE,)  # what can be for one person; other words are spoken to whoever is there
 # Where a tool keeps the moment that was said.
 _MOMENT = {"calendar.add": "start", "calendar.list": "day", "calendar.free": "day", "weather.forecast": "day"}
 _ENDING = "abcdefgh"
@@ -44,6 +46,7 @@ class _Shape:
     pattern: re.Pattern[str]
     fact: bool = False  # whether its text must say something of somebody
     known: bool = False  # whether its person must be of this house
+    left: bool = False  # whether what is for one person is left for them, and not said aloud
     question: bool = False
 
 
@@ -76,6 +79,8 @@ class Forms:
         self._forbids = pattern(tables, "forbids")
         self._asks = pattern(tables, "asking")
         self._kin = frozenset(tables.get("clauses", {}).get("kin", ())) | frozenset(tables["relatives"])
+        self._relatives = frozenset(tables["relatives"])
+        self._said_to_one = SaidToOne(tables.get("said_to_one", {}))
         self._audiences: Mapping[str, str] = tables.get("audiences", {})
         self._number = re.compile(rf"\b(?:\d{{1,3}}|{durations.UP_TO_99})\b", re.IGNORECASE)
         shapes = [
@@ -175,7 +180,12 @@ class Forms:
         if shape.fact and not self._slots.is_fact(arguments.get("text", "")):
             return None
         arguments.pop("ignored", None)
-        command = self._settled(shape.tool, arguments, marked)
+        tool, to = shape.tool, arguments.pop("to", "")
+        if to and shape.left and (person := names.person(to)):
+            tool, arguments["person"] = LEAVE, person
+        elif to:
+            arguments["text"] = self._said_to_one.aloud(to, arguments["text"])
+        command = self._settled(tool, arguments, marked)
         things = command.arguments.get("items", ()) if command else ()
         return command if all(map(self._slots.is_item, things)) else None
 
@@ -183,6 +193,8 @@ class Forms:
         """Put in which room is spoken, if only one, and for whom; somebody whom nobody knows is not spoken to."""
         text = value.casefold()
         person = names.person(text)
+        if tool not in FOR_ONE and (person or text in self._relatives):
+            arguments["to"] = person if person.casefold() == text else value.capitalize()
         if tool in FOR_ONE and person:
             arguments["person"] = person
             return True

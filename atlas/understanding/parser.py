@@ -31,6 +31,7 @@ from atlas.understanding.chances import (
     SURE_TO_LOOK,
 )
 from atlas.understanding.choices import MeaningChoice
+from atlas.understanding.conversions import Conversions
 from atlas.understanding.frame_deeds import OPPOSITES
 from atlas.understanding.frame_words import LEAST_LETTERS, Token, spelled
 from atlas.understanding.frames import Frames
@@ -39,6 +40,7 @@ from atlas.understanding.large_numbers import LEAST_SCALE, LargeNumbers
 from atlas.understanding.masks import MaskedPiece, Masks
 from atlas.understanding.names import Names
 from atlas.understanding.patterns import Rewrites, pattern
+from atlas.understanding.said_to_one import SaidToOne
 from atlas.understanding.several_timers import SeveralTimers
 from atlas.understanding.slots import LATER, Command
 from atlas.understanding.spoken_tools import open_spoken_tools
@@ -49,17 +51,21 @@ SILENT = ("nothing", "talk", "cannot", "health", "emergency")
 _ORDINARY = ("nothing", "talk")  # where a likely wish is asked about
 AMEND = "amend"  # puts right what was done just before: another time, thing or number in its place
 _NEW = ("timers.start", "alarms.set", "reminders.add", "tasks.add", "notes.add", "calendar.add", "facts.remember")
+_TAKEN_AWAY = (".cancel", ".remove", ".cancel_all")  # ends of acts after which what they named is no more
+_NAMING = ("name", "seconds", "time", "about", "title", "items")  # arguments that name one thing of several
 _SAME: Mapping[str, Sequence[str]] = {  # argument → those of the call before that hold the same
     **dict.fromkeys(("title", "about", "text", "words"), ("title", "text", "about", "words")),
     **dict.fromkeys(("day", "when", "time"), ("day", "start", "when")),
 }
 BROADCAST, LEAVE = "broadcast.say", "messages.leave"  # somebody is told, now or as soon as they can hear it
-_ALARM = "alarms.set"
+_ALARM, _CANCEL_ALARM, _REMINDER = "alarms.set", "alarms.cancel", "reminders.add"
+CONVERT = "world.convert"
 _DEEDS = ("on", "off", "open", "close", "lock", "unlock")  # that need a device
 _CHANGES = "brighter darker brightness colour kelvin faster slower speed position temperature".split()  # noqa: SIM905
 _OF_DEVICES = ("home.", "later.")
 HOURS_OF_CLOCK_FACE = 12
 _TIMES = ("{WHEN}", "{DELAY}", "{N}")
+_LEADS = re.compile(r"\b(?:in|half(?: past)?|quarter (?:past|to)|halb|viertel (?:vor|nach)) $", re.IGNORECASE)
 _CORRECTING = re.compile(r"\b(?:no|nope|wait|sorry|rather|nein|quatsch|ach|doch)\W*$", re.IGNORECASE)
 _THAT_I = re.compile(r"\bdass (?:ich|i|wir|mer|man) $", re.IGNORECASE)
 _ONE = re.compile(r" (?:one|ones)$", re.IGNORECASE)  # "the freezer one"
@@ -106,7 +112,10 @@ class Parse:
         """Return the words that stand in the place of others: each text to take as it is, then each time or number."""
         reading = _Reading(self.text, [one.piece for one in self.pieces], [one.label for one in self.pieces])
         counted = [one.piece for one in self.pieces if one.label == "O" and one.piece.mask in (*_TIMES, "{DURATION}")]
-        return [*reading.phrases("T"), *(self.text[one.start : one.end] for one in counted)]
+        leads = {one: _LEADS.search(self.text[: one.start]) for one in counted if one.mask == "{N}"}  # "half | nine"
+        starts = [lead.start() if (lead := leads.get(one)) else one.start for one in counted]
+        spoken = (self.text[start : one.end] for start, one in zip(starts, counted, strict=True))
+        return [*reading.phrases("T"), *spoken]
 
     def is_sure(self, *, negated: bool = False) -> bool:
         """Whether it is done at once; `negated`: some word in it may say not to."""
@@ -157,6 +166,10 @@ class Parser:
         ones = {str(word): value for value, word in enumerate(grammar.tables["numbers"]) if value < LEAST_SCALE}
         self._large = LargeNumbers(ones, grammar.tables["arithmetic"].get("scales", {}))
         self._there = pattern(words, "there")
+        self._goes_on_with = pattern(words, "goes_on_with")
+        self._conversions = Conversions(grammar.tables.get("conversions", {}))
+        self._that_day = pattern(words, "that_day")
+        self._spanned, self._spared = pattern(words, "spanned"), pattern(words, "spared")
         self._arrives = pattern(words, "arrives")
         self._half_verb, self._moves = pattern(words, "half_verb"), pattern(words, "moves")
         self._whereabouts, self._and_who = pattern(words, "whereabouts"), pattern(words, "and_who")
@@ -165,8 +178,10 @@ class Parser:
             (act, re.compile(complaint, re.IGNORECASE), meant) for act, complaint, meant in words.get("complaints", ())
         ]
         self._praised = pattern(words, "praised")
+        self._said_to_one = SaidToOne(grammar.tables.get("said_to_one", {}))
         self._several_timers = SeveralTimers(grammar.tables.get("several_timers", {}), grammar.digits)
         self._lacks: Mapping[str, tuple[str, Sequence[str]]] = words.get("lacks", {})
+        self._lacks_text: Mapping[str, str] = words.get("lacks_text", {})
         self._says: Mapping[str, str] = words.get("says", {})
         self._rewrites, self._sums = (
             Rewrites((way, str(to)) for way, to in words.get(table, ())).written for table in ("rewrites", "sums")
@@ -250,8 +265,11 @@ class Parser:
 
     def _half(self, act: str, reading: _Reading) -> Half | None:
         """Return an act without what it cannot be done without, as it is asked for."""
+        text, when = (reading.slot(slot, self._grammar) for slot in ("text", "when"))
+        if not text and act in self._lacks_text and (when or (act == BROADCAST and not reading.named_around())):
+            return self._grammar.lacking(self._lacks_text[act], {"when": when})
         name, slots = self._lacks.get(act, ("", {}))
-        values = {slot: reading.slot("text", self._grammar) for slot in slots}
+        values = dict.fromkeys(slots, text)
         return self._grammar.lacking(name, values) if name and all(values.values()) else None
 
     def _choices(
@@ -324,6 +342,8 @@ class Parser:
             act = "lists.show"  # "do we have milk" ticks nothing off
         if act == _ALARM and self._moves.search(reading.text):
             act = "alarms.change"
+        if act == "clock.until" and self._spanned.search(reading.text):
+            return ()
         if act in self._slots:
             command = self._tool(act, reading, before)
             if act in (BROADCAST, LEAVE):
@@ -426,23 +446,40 @@ class Parser:
         row = dict(self._slots[act])
         tool, arguments = row.pop("tool", act), dict[str, Any]()
         goes_on = before.act.partition(".")[0] == act.partition(".")[0] and act not in _NEW
+        another = self._goes_on_with.match(reading.text) if act == before.act == _REMINDER else None
+        gone = _NAMING if before.act.endswith(_TAKEN_AWAY) else ()  # "pause the other one", behind a timer's end
         if act == LEAVE and before.person:
             arguments["person"] = before.person  # "is Ben in?", "leave him a message"
         for argument, slot in row.items():
-            value = reading.slot(slot.rstrip("!"), self._grammar)
+            value = reading.slot(slot.rstrip("!"), self._grammar, self._spared if act == _CANCEL_ALARM else None)
             if slot == "person!" and arguments.get(argument) and value in reading.phrase("T"):
                 continue  # "leave him a message that Nana waits"
-            if not value and (goes_on or (slot == "place" and self._there.search(reading.text))):
+            goes_on_here = goes_on and argument not in gone
+            if not value and (goes_on_here or (slot == "place" and self._there.search(reading.text))):
                 value = next(
                     (before.arguments[one] for one in _SAME.get(argument, (argument,)) if before.arguments.get(one)), ""
                 )
                 value = moments.day_of(str(value)) if argument == "day" else value
-            if value and act == "reminders.add" and argument == "text":
+                value = "" if argument == "day" and durations.find(value) else value  # "half an hour earlier"
+            if another and argument == "person":
+                value = "" if another["me"] else before.arguments.get(argument)
+            elif another and argument == "when":
+                value = value or before.arguments.get(argument)
+            if value and act == _REMINDER and argument == "text":
                 value = self._grammar.slots.as_task(_with_that(value, reading.text))
             if value:
                 arguments[argument] = value
             elif slot.endswith("!") and argument not in arguments:
                 return None
+        if "day" in row and not arguments.get("day") and self._that_day.search(reading.text):
+            return None  # and nobody knows which
+        if act == _CANCEL_ALARM and (moment := moments.whole(arguments.get("time", ""))):
+            by_kind = {{"clock": "time"}.get(part.kind, part.kind): part.text for part in moment.parts}
+            if {*by_kind} <= {"time", "day"}:  # "the one on Wednesday" rings at a time that was not said
+                arguments = {**arguments, "time": "", **by_kind}
+                arguments = {name: re.sub(r"^(?:at|on) ", "", value) for name, value in arguments.items() if value}
+        if act == BROADCAST and (to := self._said_to_one.whom(reading.text, reading.named_around())):
+            arguments["text"] = self._said_to_one.aloud(to, arguments["text"])
         return Command(tool, arguments)
 
     def _delayed(self, reading: _Reading, names: Names, room: str, before: Before) -> Sequence[Command]:
@@ -468,6 +505,9 @@ class Parser:
         slots = {name: reading.slot(name, self._grammar) for name in ("text", "when", "place")}
         slots["sum"] = self._sum(reading.text, str(before.arguments.get("expression", "")))
         text = self._grammar.digits(reading.text)
+        same = before.arguments if act == before.act else {}
+        if act == CONVERT and (plain := self._conversions.plainly(text, same)):
+            return self._grammar.commands(plain, names)
         for way, plain in self._canonical[act]:
             if match := re.search(way, text, re.IGNORECASE):
                 filled = match.groupdict() | {name: value for name, value in slots.items() if value}
@@ -579,6 +619,11 @@ class _Reading:
         )
         return {"it": ", ".join(spoken) or nothing, "text": ", ".join(self.phrases("T"))}
 
+    def named_around(self) -> list[tuple[int, int]]:
+        """Return where names of people stand, outside of words to take as they are."""
+        pieces = zip(self.pieces, self.labels, strict=True)
+        return [(one.start, one.end) for one, label in pieces if one.mask == "{PERSON}" and label[-1] != "T"]
+
     def words_around(self) -> str:
         """Return the words that are not to be taken as they are."""
         around = [p for p, label in zip(self.pieces, self.labels, strict=True) if label[-1] != "T"]
@@ -602,8 +647,8 @@ class _Reading:
             return self.text[start:end]
         return phrases[0] if phrases else ""
 
-    def slot(self, name: str, grammar: Grammar) -> Any:
-        """Return what fills a slot; "" when nothing does."""
+    def slot(self, name: str, grammar: Grammar, spared: re.Pattern[str] | None = None) -> Any:
+        """Return what fills a slot; "" when nothing does. What stands behind words that are `spared` is no moment."""
         outside = [p for p, label in zip(self.pieces, self.labels, strict=True) if label in ("O", "X")]
         match name:
             case "text":
@@ -625,7 +670,8 @@ class _Reading:
                 seconds = lengths[0].seconds if lengths else 60 * int(number) if number.isdecimal() else 0
                 return seconds if name == "seconds" else seconds // 60
             case "when":
-                return self._when(outside)
+                meant = [one for one in outside if not (spared and spared.search(self.text[: one.start]))]
+                return self._when(meant) or self._when(outside)  # "cancel it, but just for tomorrow" spares no day
             case "person" | "room" | "list":
                 pieces = outside if name == "room" else [*outside, *self.pieces]  # "tell everybody the bath is free"
                 tokens = [p.token for p in pieces if p.token and p.token.category == name]

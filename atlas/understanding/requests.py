@@ -14,6 +14,7 @@ from atlas.understanding.command_traits import is_unknown, name_any, of_home, on
 from atlas.understanding.concern import SmallTalk
 from atlas.understanding.continuations import SWITCHED, Continuations
 from atlas.understanding.coverage import Coverage
+from atlas.understanding.dialogue import UNDO
 from atlas.understanding.dialogue_turn import DialogueTurn, Understand
 from atlas.understanding.frame_words import Token
 from atlas.understanding.grammar import Half
@@ -100,6 +101,8 @@ class Requests:
         only_no = self._says_no.fullmatch(turn.heard.text.strip(" .,!"))  # and nothing was asked
         if only_no or not self._grammar.is_negated(turn.text, turn.names):
             return NO_DEED
+        if self._takes_back_nothing(turn):
+            return NO_DEED
         if parse.is_sure(negated=True):
             return parsed(parse, turn.before)
         if parse.is_sure() and not parse.looks:
@@ -147,7 +150,7 @@ class Requests:
         text, parse = turn.text, turn.parse
         if self._small_talk.answer(text, self._grammar.plain_words(text)):
             return NO_DEED
-        if self._says_nothing_new(turn):
+        if self._says_nothing_new(turn) or self._takes_back_nothing(turn):
             return NO_DEED
         half = self._sentences.half(text, turn.names, turn.room)
         if not parse.is_sure() and half is None and (subject := self._another_subject(turn)):
@@ -170,7 +173,8 @@ class Requests:
             likely = parse.choices[0].commands
             lasting = for_a_while(likely) if self._coverage.only_lasts(likely, parse) else ()
             return self._questions.about(parse, lasting) if lasting else self._questions.among(parse.choices)
-        if parse.act in NOTED and parse.chance >= SURE_OF_THE_ACT and not parse.commands:
+        says_what = any(one.label[-1:] == "T" for one in parse.pieces)  # "do you want milk or juice" is no wish
+        if parse.act in NOTED and parse.chance >= SURE_OF_THE_ACT and not parse.commands and not says_what:
             return self._questions.which_device  # "put it on the list, would you"
         grave = parse.act in CONCERNS and parse.chance >= SURE_OF_THE_ACT
         return self._asked_first(turn) or TurnMeaning(concern=parse.act if grave else "")
@@ -180,6 +184,11 @@ class Requests:
         commands, done = turn.parse.commands, [(call.name, dict(call.arguments)) for call in turn.last.calls]
         switched = commands and all(one.tool in SWITCHED for one in commands) and not turn.parse.named
         return bool(switched) and all((one.tool, dict(one.arguments)) in done for one in commands)
+
+    def _takes_back_nothing(self, turn: DialogueTurn) -> bool:
+        """Whether a change would be taken back in a talk in which none was made: "oh dear, no, it was Friday"."""
+        parse, changed = turn.parse, any(any(one.changed) for one in turn.exchanges)
+        return parse.act == UNDO and parse.chance < MOST_SURE and bool(turn.exchanges) and not changed
 
     def _another_subject(self, turn: DialogueTurn) -> TurnMeaning | None:
         """Return a sure deed on a thing that is named, which only what was done before made doubtful."""

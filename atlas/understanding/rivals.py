@@ -12,6 +12,7 @@ from dataclasses import dataclass
 
 from atlas.understanding.chances import MOST_SURE, MOST_SURE_OF_SILENCE, SURE_OF_ANOTHER, SURE_OF_THE_ACT
 from atlas.understanding.command_traits import only_look
+from atlas.understanding.dialogue import UNDO
 from atlas.understanding.frames import Frames
 from atlas.understanding.grammar import Command
 from atlas.understanding.meaning import NO_DEED, TurnMeaning
@@ -30,7 +31,12 @@ WRITTEN = (
     *("reminders.add", "reminders.remove", "tasks.add", "tasks.done"),
 )
 
-UNTAUGHT = ("world.number", "world.choose", "world.echo")  # tools of which the parser was taught no sentence
+UNTAUGHT = (
+    "world.number",
+    "world.choose",
+    "world.echo",
+    "history.last",
+)  # tools of which the parser was taught no sentence
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,6 +100,12 @@ def _what_is_to_be_forgotten_is_not_remembered(rivals: Rivals) -> TurnMeaning | 
 def _nothing_is_done_where_nothing_can_be(rivals: Rivals) -> TurnMeaning | None:
     """Keep "call mum" and "order a pizza", which no house does: the answer says so, and does nothing."""
     return rivals.unchanged if {one.tool for one in rivals.commands} == {"world.unknown"} else None
+
+
+def _what_was_done_is_told_of(rivals: Rivals) -> TurnMeaning | None:
+    """Keep "what just happened": the parser, which knows no such question, would take it back."""
+    tells = {one.tool for one in rivals.commands} == {"history.last"}
+    return rivals.unchanged if tells and rivals.parse.act == UNDO else None
 
 
 def _the_list_says_what_is_missing(rivals: Rivals) -> TurnMeaning | None:
@@ -256,7 +268,8 @@ def _the_grammar_reads_the_same_tool_closer(rivals: Rivals) -> TurnMeaning | Non
     tools = {one.tool for one in rivals.commands}
     if tools == {BROADCAST} and rivals.parse.act == LEAVE:
         return rivals.unchanged
-    if tools == {BROADCAST} and not _is_verbatim(rivals.commands, rivals.parse.text):
+    for_others = tools == {BROADCAST} or tools == {one.tool for one in rivals.parse.commands} == {LEAVE}
+    if for_others and not _is_verbatim(rivals.commands, rivals.parse.text):
         return rivals.parsed
     of_home = all(tool.startswith("home.") for tool in tools)
     return rivals.unchanged if tools == {one.tool for one in rivals.parse.commands} and not of_home else None
@@ -282,6 +295,7 @@ STEPS: tuple[Callable[[Rivals], TurnMeaning | None], ...] = (
     _the_grammar_means_all,
     _what_is_to_be_forgotten_is_not_remembered,
     _nothing_is_done_where_nothing_can_be,
+    _what_was_done_is_told_of,
     _the_list_says_what_is_missing,
     _what_is_deleted_is_not_written,
     _what_is_changed_is_not_made_anew,

@@ -107,6 +107,7 @@ class Slots:
         self._around_things = re.compile(
             rf"^(?:(?:{tables['before_things']})\s+)+|{after}[.!?]*$|[.!?]+$", re.IGNORECASE
         )
+        self._named_in_a_row = Rewrites(tables.get("named_in_a_row", ()), tables.get("form_parts", {}))
         behind: Mapping[str, str] = tables.get("amounts", {})
         number, unit = f"(?:{behind.get('number', '(?!)')})", f"(?:{behind.get('unit', '(?!)')})"
         self._only_amount, self._amount_of = re.compile(f"{number} {unit}", re.IGNORECASE), behind.get("of", "")
@@ -315,7 +316,8 @@ class Slots:
 
         What ends talk ("anyway", "yes") is no thing, and neither is what was said before it.
         """
-        tidied = [tidy for thing in things if (tidy := self._around_things.sub("", thing.strip()).strip())]
+        one_by_one = [one for thing in things for one in self._named_in_a_row.written(thing).split(";")]
+        tidied = [tidy for thing in one_by_one if (tidy := self._around_things.sub("", thing.strip()).strip())]
         ends = [at for at, thing in enumerate(tidied) if thing.casefold() in self._no_things]
         return tidied[max(ends, default=-1) + 1 :] or tidied
 

@@ -604,3 +604,14 @@ async def test_an_alarm_is_switched_on_again_by_the_day_it_was_for(world: Any) -
     await world.ok("alarms.set", when="tomorrow at nine")
     assert await world.said("alarms.switch", on=False, time="tomorrow") == "9 AM alarm is off."
     assert await world.said("alarms.switch", on=True, time="tomorrow") == "9 AM alarm is on: tomorrow at 9 AM."
+
+
+async def test_on_a_friday_whose_alarms_have_rung_the_friday_alarm_is_next_weeks(world: Any) -> None:
+    await world.ok("alarms.set", when="at eight on Friday")
+    await world.refused("alarms.cancel", day="today")
+    assert await world.said("alarms.cancel", day="Friday") == "Alarm cancelled: Friday, January 22 at 8 AM."
+
+
+async def test_on_a_friday_an_alarm_that_still_rings_is_the_friday_alarm(world: Any) -> None:
+    await world.ok("alarms.set", when="at eight in the evening on Friday")
+    assert await world.said("alarms.cancel", day="Friday") == "Alarm cancelled: today at 8 PM."

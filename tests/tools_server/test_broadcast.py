@@ -64,3 +64,14 @@ async def test_of_many_that_nobody_heard_only_the_latest_are_remembered(world: A
     await world.ok("broadcast.say", text="now")
     rows = len(world.gate._state.rows("SELECT id FROM broadcast"))
     assert rows == MOST_MISSED + 1
+
+
+async def test_what_was_not_said_yet_is_taken_back_and_what_was_said_is_not(world: Any) -> None:
+    await world.ok("broadcast.say", text="Dinner is ready!")
+    assert await world.said("history.undo") == "I won't say it."
+    assert await waiting(world) == []
+    await world.ok("broadcast.say", text="Come down")
+    [due] = await waiting(world)
+    await world.ok("broadcast.announced", agent="house", ids=[due["id"]])
+    answer = await world.refused("history.undo")
+    assert answer.text == "I have said that already."

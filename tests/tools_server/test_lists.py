@@ -270,3 +270,21 @@ async def test_a_list_is_made_with_nothing_on_it_and_can_be_taken_back(world: An
     assert [one["name"] for one in (await world.ok("lists.names")).data["lists"]] == ["shopping", "holiday"]
     await world.ok("history.undo")
     assert [one["name"] for one in (await world.ok("lists.names")).data["lists"]] == ["shopping"]
+
+
+@pytest.mark.parametrize(
+    ("on_the_list", "words"),
+    [("eggs milk", "eggs"), ("milk chocolate", "milk"), ("bread flour", "bread"), ("chocolate egg", "chocolate")],
+)
+async def test_a_thing_that_only_begins_with_the_word_is_not_taken_off(
+    world: Any, on_the_list: str, words: str
+) -> None:
+    await world.ok("lists.add", items=[on_the_list])
+    assert on_the_list in (await world.refused("lists.remove", items=[words])).text
+    assert await world.said("lists.read") == f"There is 1 thing on the shopping list: {on_the_list}."
+
+
+@pytest.mark.parametrize("on_the_list", ["oat milk", "two pints of milk", "milk for the baby", "milk (semi-skimmed)"])
+async def test_a_thing_is_taken_off_by_the_word_that_it_is(world: Any, on_the_list: str) -> None:
+    await world.ok("lists.add", items=[on_the_list])
+    await world.ok("lists.remove", items=["milk"])

@@ -117,6 +117,14 @@ async def test_how_long_is_left_tells_of_all_when_none_was_named(world: Any) -> 
     )
 
 
+async def test_the_id_of_a_timer_that_is_over_is_not_said(world: Any) -> None:
+    gone = (await world.ok("timers.start", seconds=300)).data["timer"]["id"]
+    await world.ok("timers.start", seconds=1200)
+    await world.ok("timers.cancel", name=gone)
+    answer = await world.refused("timers.pause", name=gone)
+    assert answer.text == "That timer is over. There is a 20 minute timer."
+
+
 async def test_a_paused_timer_stands_still(world: Any) -> None:
     await world.ok("timers.start", seconds=600)
     world.pass_seconds(60)

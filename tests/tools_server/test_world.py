@@ -180,3 +180,11 @@ async def test_chance_stays_within_what_was_asked(world: Any) -> None:
 async def test_what_nobody_here_can_know_is_said_to_be_so(world: Any, topic: str) -> None:
     text = await world.said("world.unknown", topic=topic)
     assert text.startswith("I can't know") and text.count(".") == 1
+
+
+@pytest.mark.parametrize(
+    ("sum_", "comes_to"),
+    [("three quarters of 450", "337.5"), ("two thirds of 90", "60"), ("ten minus three and a half", "6.5")],
+)
+async def test_a_sum_may_hold_parts_and_halves(world: Any, sum_: str, comes_to: str) -> None:
+    assert comes_to in await world.said("world.calculate", expression=sum_)

@@ -59,12 +59,14 @@ GERMAN_NAMES = Names(
     lists=("einkaufen", "camping"),
 )
 READS = ("home.state", "timers.left", "timers.list", "alarms.list", "lists.read", "weather.forecast", "calendar.list")
+READS += ("history.last", "later.list", "world.convert", "world.calculate", "tasks.list", "facts.list")
 TOOLS = (
     *("home.turn", "home.set", "home.adjust", "home.open", "home.close", "home.lock", "home.unlock", "home.play"),
     *("home.pause", "home.next", "timers.start", "timers.cancel", "timers.add", "timers.pause", "alarms.set"),
     *("alarms.cancel", "lists.add", "lists.remove", "lists.check", "lists.clear", "reminders.add", "reminders.cancel"),
     *("later.do", "history.undo", "weather.now", "clock.time", "calendar.add", "alarms.change", "timers.resume"),
     "alarms.skip",
+    *("alarms.cancel_all", "broadcast.say", "messages.leave", "calendar.change"),
 )
 
 Call = tuple[str, Mapping[str, Any]]

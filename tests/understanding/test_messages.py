@@ -10,6 +10,7 @@ import pytest
 from atlas.conversation import HOUSE, Message, Turn
 from atlas.understanding.grammar import Grammar, open_grammar
 from atlas.understanding.names import NamedPlace, Names
+from atlas.understanding.said_to_one import SaidToOne
 from atlas.understanding.understanding import Understanding
 from tests.houses import reader_of
 
@@ -149,3 +150,37 @@ def test_nobody_is_asked_for_the_words_to_a_stranger(language: str, text: str, s
 @pytest.mark.parametrize("text", ["leave a message", "leave a message for the plumber", "leave Gandalf a message"])
 def test_a_message_for_whom_the_house_cannot_reach_is_not_asked_for(grammar: Grammar, text: str) -> None:
     assert answered(grammar, text).half is None
+
+
+@pytest.mark.parametrize(
+    ("text", "tool", "arguments"),
+    [
+        ("tell Anna to wash her hands", "broadcast.say", {"text": "Anna: wash your hands"}),
+        ("tell Tom that dinner is ready", "broadcast.say", {"text": "Tom: dinner is ready"}),
+        ("tell mum the plumber is here", "broadcast.say", {"text": "Mum: the plumber is here"}),
+        ("message Anna the bath is free", "messages.leave", {"text": "the bath is free", "person": "Anna"}),
+        ("let Tom know that tea is ready", "messages.leave", {"text": "tea is ready", "person": "Tom"}),
+        ("let everybody know tea is ready", "broadcast.say", {"text": "tea is ready"}),
+        ("tell everyone Anna is home", "broadcast.say", {"text": "Anna is home"}),
+        ("tell Tom to give them to her", "broadcast.say", {"text": "Tom: give them to her"}),
+        ("tell the kids we leave at six", "broadcast.say", {"text": "we leave at six", "room": "kids room"}),
+    ],
+)
+def test_what_is_for_one_person_is_left_for_them_or_said_with_their_name(
+    grammar: Grammar, text: str, tool: str, arguments: dict[str, Any]
+) -> None:
+    [command] = grammar.commands(text, HERE)
+    assert (command.tool, command.arguments) == (tool, arguments)
+
+
+@pytest.mark.parametrize(
+    "text", ["let Gandalf know that tea is ready", "message me that tea is ready", "tell me a joke"]
+)
+def test_nothing_is_said_to_nobody_and_nothing_left_for_who_speaks(grammar: Grammar, text: str) -> None:
+    assert not grammar.commands(text, HERE)
+
+
+def test_several_who_are_spoken_to_are_all_named(grammar: Grammar) -> None:
+    to_one, text = SaidToOne(grammar.tables["said_to_one"]), "tell Anna and Tom to come"
+    assert to_one.whom(text, [(5, 9), (14, 17)]) == "Anna and Tom"
+    assert to_one.whom("Anna says tell everyone", [(0, 4)]) == ""

@@ -37,8 +37,11 @@ def drop_said(call: Call, table: str, ids: Sequence[str]) -> Result:
     return Result(sentence, {"ids": list(ids)}, receipt)
 
 
-def put_back(call: Call, table: str, stored_receipt: StoredReceipt) -> Result:
-    """Put back the rows of a receipt, unless one of them has changed since. Raises `ToolFailed` then."""
+def put_back(call: Call, table: str, stored_receipt: StoredReceipt, sentence: str = "") -> Result:
+    """Put back the rows of a receipt, unless one of them has changed since. Raises `ToolFailed` then.
+
+    `sentence` is what is said of that, instead of what was said of the change.
+    """
     before, after = _by_id(stored_receipt.before), _by_id(stored_receipt.after)
     ids = sorted({*before, *after})
     with call.state.transaction():
@@ -53,7 +56,7 @@ def put_back(call: Call, table: str, stored_receipt: StoredReceipt) -> Result:
                 put(call, table, before[id])
             else:
                 drop(call, table, id)
-        text = call.taken_back(stored_receipt)
+        text = sentence or call.taken_back(stored_receipt)
         receipt = call.receipt(text, before=list(after.values()) or None, after=list(before.values()) or None)
     return Result(text, {"ids": ids}, receipt)
 

@@ -35,11 +35,13 @@ def chosen(
     guess: bool = True,
     remark: str = "",
     ids: Callable[[T], tuple[str, ...]] = lambda _: (),
+    holds: Callable[[T], bool] = lambda _: True,
 ) -> T:
     """Return the thing that is meant: by its id or name, else the only one holding all its words, else a near one.
 
     Of several with one name the lowest `rank` is taken, those not `avoided` first. `guess` false takes no near one,
-    for what cannot be put right by saying it again. `remark` is added to what says that there is none.
+    for what cannot be put right by saying it again. `remark` is added to what says that there is none. `holds` false:
+    the words are in its name, but do not name it ("milk" is no milk chocolate).
     Raises `ToolFailed`: `which` ("Which task") when several could be meant, `missing` (a whole sentence) when none is.
     """
     if identified := [thing for thing in things if wanted and wanted in ids(thing)]:
@@ -48,7 +50,7 @@ def chosen(
     if same := [thing for thing in things if plain(named(thing)) == plainly]:
         return min(same, key=lambda thing: (avoided(thing), rank(thing)))
     words = set(plainly.split())
-    holding = [thing for thing in things if words and words <= set(plain(named(thing)).split())]
+    holding = [thing for thing in things if words and words <= set(plain(named(thing)).split()) and holds(thing)]
     holding = [thing for thing in holding if not avoided(thing)] or holding
     names = {plain(named(thing)) for thing in holding}
     if len(names) == 1:
@@ -58,8 +60,9 @@ def chosen(
         raise ToolFailed("invalid", f"{which}: {choices(map(spoken, hits), more)}?", several=hits, more=more)
     by_name = {plain(named(thing)): thing for thing in things}
     near = get_close_matches(plainly, by_name, n=1, cutoff=0.8 if guess else 0.6)
-    if near and guess:
+    if near and guess and not words <= set(near[0].split()):
         return by_name[near[0]]
+    near = near or [name for name in by_name if words and words <= set(name.split())][:1]
     near = near or get_close_matches(plainly, by_name, n=1, cutoff=0.5)
     nearest = [named(by_name[name]) for name in near]
     hint = _(" The nearest is {nearest}.").format(nearest=spoken(nearest[0])) if nearest else ""

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import secrets
 from dataclasses import asdict, replace
-from datetime import date, datetime, tzinfo
+from datetime import date, datetime, timedelta, tzinfo
 from typing import Annotated
 
 from pydantic import Field
@@ -385,6 +385,10 @@ def _day(call: Call, words: str) -> date | None:
     part = read_words(words, call.local().date()).part
     if clocked or part:  # the evening's would go with "tomorrow morning"
         raise ToolFailed("invalid", _("Say the day alone, and the alarm's time beside it."))
+    week = timedelta(days=7)
+    names_weekday = understand_day(words, call.now() + 86_400, call.zone)[0] == day + week
+    if names_weekday and not any(alarm.on(day, call.zone) for alarm in _all(call)):
+        day += week  # "the Sunday one", on a Sunday whose alarms have rung
     if (day - call.local().date()).days > FARTHEST_DAYS:
         raise ToolFailed("invalid", _("I can leave out days of the coming year only."))
     return day

@@ -108,8 +108,11 @@ async def announced(
 
 
 async def undo(call: Call, stored_receipt: StoredReceipt) -> Result:
-    """Take back what was not said yet."""
-    return rows.put_back(call, "broadcast", stored_receipt)
+    """Take back what was not said yet. Raises `ToolFailed` for what was: it cannot be unsaid."""
+    row = stored_receipt.after
+    if isinstance(row, dict) and not call.state.rows("SELECT id FROM broadcast WHERE id = ?", row["id"]):
+        raise ToolFailed("failed", _("I have said that already."))
+    return rows.put_back(call, "broadcast", stored_receipt, "" if row is None else _("I won't say it."))
 
 
 def _waiting(call: Call) -> list[Mapping[str, Any]]:

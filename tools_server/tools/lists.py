@@ -50,6 +50,11 @@ class ListPaper(BulletPaper):
 
 
 _WORD = re.compile(r"[^\W_]")
+# Behind one of these, words say more of the same thing: "wipes for the baby".
+_JOINING = frozenset(
+    {"of", "for", "from", "with", "without", "on", "in", "at", "to", "and", "or", "that", "which", "by"}
+    | {"für", "von", "vom", "aus", "mit", "ohne", "im", "am", "zum", "zur", "und", "oder", "der", "die", "das"}
+)
 
 
 # ── tools ──────────────────────────────────────────────────────────────────────────────────────────
@@ -358,6 +363,16 @@ def _item(sheet: ListPaper, wanted: str) -> Bullet:
         missing=_("There is no {wanted} on {the}.").format(wanted=spoken(wanted), the=_the(sheet)),
         rank=lambda item: item.line,
         avoided=lambda item: item.checked,
+        holds=lambda item: _is_named_by(item.text, wanted),
+    )
+
+
+def _is_named_by(text: str, wanted: str) -> bool:
+    """Whether words name a thing, and no other that begins with them: "milk" is oat milk, but not milk chocolate."""
+    words, [*_, last] = plain(re.split(r"[(,;]", text)[0]).split(), plain(wanted).split() or [""]
+    return any(
+        word == last and (behind in _JOINING or not behind.isalpha())
+        for word, behind in zip(words, [*words[1:], ""], strict=True)
     )
 
 

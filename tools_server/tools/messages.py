@@ -177,7 +177,9 @@ async def announced(
 
 async def undo(call: Call, stored_receipt: StoredReceipt) -> Result:
     """Take back a message that nobody has heard yet."""
-    return rows.put_back(call, "messages", stored_receipt)
+    return rows.put_back(
+        call, "messages", stored_receipt, "" if stored_receipt.after is None else _("Message deleted.")
+    )
 
 
 def _all(call: Call) -> list[Mapping[str, Any]]:

@@ -7,6 +7,7 @@ it rings on, then that somebody stopped it. A house that dies in between rings w
 
 from __future__ import annotations
 
+import re
 import secrets
 import sqlite3
 from collections.abc import Sequence
@@ -46,6 +47,7 @@ from tools_server.values.shapes import DUE, IDS
 TIMER: dict[str, Any] = {"id": str, "name": str, "room": str, "seconds": int, "left_seconds": float, "state": str}
 TIMER |= {"ends_at": float | None, "set_at": float}
 
+_ID = re.compile(r"timer_[0-9a-f]{16}")  # which is never said aloud
 LONGEST_SECONDS = 604_800  # a week; what is further away is a reminder
 MOST_TIMERS = 100  # a household has fewer; a model in a loop does not get more
 NEWS_SECONDS = 86_400  # after a day nobody waits to hear that one has ended
@@ -439,6 +441,12 @@ def _narrow(call: Call, timers: Sequence[Timer], name: str, seconds: int, room: 
     matching_timers = list(timers)
     if wanted := plain_name(name):
         matching_timers = _named(matching_timers, wanted)
+        if not matching_timers and _ID.fullmatch(wanted):
+            raise ToolFailed(
+                "not_found",
+                _("That timer is over. {what_there_is}").format(what_there_is=what_there_is(timers)),
+                timers=[],
+            )
         if not matching_timers:
             raise ToolFailed(
                 "not_found",

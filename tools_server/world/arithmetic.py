@@ -29,8 +29,8 @@ _SIGNS = (  # what is said → signs; the first that fits a place is taken
     (r"\bper ?cent off\b|% off\b", " %off "),
     (r"\bper ?cent\b|\bprozent\b", " % "),
     (r"\b(?:a |one )?(?:half|half of)(?: of)? (?=\d|an?\b)|\bthe half of\b|\bdie hälfte von\b", " 1/2 * "),
-    (r"\bthree quarters of\b|\bdrei viertel von\b", " 3/4 * "),
-    (r"\btwo thirds of\b|\bzwei drittel von\b", " 2/3 * "),
+    (r"\b3 quarters of\b|\b3 viertel von\b", " 3/4 * "),
+    (r"\b2 thirds of\b|\b2 drittel von\b", " 2/3 * "),
     (r"\b(?:a |one )?third of\b|\b(?:ein )?drittel von\b", " 1/3 * "),
     (r"\b(?:a |one )?quarter of\b|\b(?:ein )?viertel von\b", " 1/4 * "),
     (r"\b(?:a |one )?fifth of\b|\b(?:ein )?fünftel von\b", " 1/5 * "),
@@ -98,7 +98,7 @@ def _signs(text: str) -> str:
     words = re.sub(r"^(?:multiply|multipliziere) (.+?) (?:by|mit) (.+)$", r"\1 times \2", words)
     words = re.sub(r"^(?:divide|teile) (.+?) (?:by|durch) (.+)$", r"\1 / \2", words)
     words = re.sub(r"\btake away\b", "minus", words)
-    words = _written_out(words)
+    words = re.sub(r"\b(\d+) and an? half\b(?! of)", r"( \1 + 1/2 )", _written_out(words))
     for pattern, signs in _SIGNS:
         words = re.sub(pattern, signs, words)
     return words

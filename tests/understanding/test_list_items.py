@@ -1,0 +1,43 @@
+"""Things for a list: named with nothing between them, and with words around them that are none of the thing."""
+
+from __future__ import annotations
+
+import pytest
+
+from atlas.understanding.grammar import Grammar
+
+
+@pytest.mark.parametrize(
+    ("text", "things"),
+    [
+        ("eggs milk", ["eggs", "milk"]),
+        ("milk eggs", ["milk", "eggs"]),
+        ("milk bread butter", ["milk", "bread", "butter"]),
+        ("six eggs milk", ["six eggs", "milk"]),
+        ("bananas oat milk apples", ["bananas", "oat milk", "apples"]),
+        ("tea bags coffee", ["tea bags", "coffee"]),
+    ],
+)
+def test_things_in_a_row_are_several(grammar: Grammar, text: str, things: list[str]) -> None:
+    assert grammar.slots.tidy([text]) == things
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["oat milk", "milk chocolate", "bread rolls", "butter beans", "coffee beans", "apples juice", "potatoes salad"],
+)
+def test_two_words_for_one_thing_are_one(grammar: Grammar, text: str) -> None:
+    assert grammar.slots.tidy([text]) == [text]
+
+
+@pytest.mark.parametrize(
+    ("text", "thing"),
+    [
+        ("also the soap for the hands", "soap for the hands"),
+        ("those little oatcakes I like", "little oatcakes"),
+        ("a dozen eggs", "a dozen eggs"),
+        ("the ones I like", "ones I like"),
+    ],
+)
+def test_only_the_thing_is_written_down(grammar: Grammar, text: str, thing: str) -> None:
+    assert grammar.slots.tidy([text]) == [thing]
