@@ -38,7 +38,7 @@ from atlas.understanding.grammar import Grammar, Half
 from atlas.understanding.large_numbers import LEAST_SCALE, LargeNumbers
 from atlas.understanding.masks import MaskedPiece, Masks
 from atlas.understanding.names import Names
-from atlas.understanding.patterns import IN_MEMORY, Rewrites, pattern
+from atlas.understanding.patterns import IN_MEMORY, Rewrites, SoughtPattern, pattern
 from atlas.understanding.several_timers import SeveralTimers
 from atlas.understanding.slots import LATER, Command
 from atlas.understanding.spoken_tools import open_spoken_tools
@@ -149,7 +149,7 @@ class Parser:
         self._worded = {act for act, row in self._slots.items() if "text!" in row.values() and _looks(act)}
         self._worded |= {act for act, ways in self._canonical.items() if all("{text}" in plain for _, plain in ways)}
         self._unwanted = pattern(words, "unwanted")
-        self._conditions = pattern(words, "conditions")
+        self._conditions = SoughtPattern(pattern(words, "conditions"))
         self._wondering = pattern(words, "wondering")
         self._joint = pattern(words, "joint")
         self._that = pattern(words, "that")

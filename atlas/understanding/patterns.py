@@ -68,10 +68,25 @@ class PatternIndex:
 def _grams(text: str) -> frozenset[str]:
     """Return every run of up to `GRAM` letters in a text."""
     plain = _folded(text)
-    return frozenset(plain[at : at + length] for length in range(1, GRAM + 1) for at in range(len(plain)))
+    grams = set(plain)
+    for length in range(2, GRAM + 1):
+        grams.update([plain[at : at + length] for at in range(len(plain))])
+    return frozenset(grams)
 
 
 _index = lru_cache(TABLES)(PatternIndex)
+
+
+class SoughtPattern:
+    """A pattern that takes long to search for, and is so only in texts that hold what each match of it does."""
+
+    def __init__(self, pattern: re.Pattern[str]) -> None:
+        self._pattern = pattern
+        self._index = PatternIndex([pattern])
+
+    def search(self, text: str) -> re.Match[str] | None:
+        """Return the first match anywhere in a text."""
+        return self._pattern.search(text) if self._index.possible(text) else None
 
 
 class Rewrites:
@@ -179,12 +194,12 @@ def _joined(branches: Iterable[frozenset[str] | None]) -> frozenset[str] | None:
     return frozenset(joined)
 
 
-def beginnings(pattern: str, letters: int) -> str:
+def beginnings(pattern: str, letters: int, flags: int = re.IGNORECASE) -> str:
     """Return a pattern for the first `letters` characters of whatever `pattern` matches, the same ones written once.
 
     To look for them first is cheap: of a long pattern with many ways, nearly no word of a sentence begins one.
     """
-    return _tree(_first(_parse(pattern, re.IGNORECASE), letters))
+    return _tree(_first(_parse(pattern, flags), letters))
 
 
 def _tree(ways: Iterable[tuple[str, ...]]) -> str:

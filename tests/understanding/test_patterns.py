@@ -15,7 +15,7 @@ from hassil.recognize import RecognizeResult
 import atlas.understanding
 from atlas.understanding.loose_patterns import LoosePatterns, letters
 from atlas.understanding.moments import BARE_HOUR
-from atlas.understanding.patterns import PatternIndex, Rewrites, beginnings
+from atlas.understanding.patterns import PatternIndex, Rewrites, SoughtPattern, beginnings
 from atlas.understanding.templates import Templates, open_sentences
 from tests.conftest import sample
 
@@ -145,3 +145,12 @@ def test_a_pattern_is_found_wherever_it_stands_when_its_beginning_is_looked_for_
         guarded = re.compile(f"(?={beginnings(pattern, letters_before)})(?:{pattern})", re.IGNORECASE)
         for text in ("", "a", "AT 7", "um halb", *sentences(language, 211)):
             assert [one.span() for one in guarded.finditer(text)] == [one.span() for one in tried.finditer(text)], text
+
+
+@pytest.mark.parametrize("pattern", [pattern for pattern, _ in TABLE])
+def test_a_pattern_that_is_sought_is_found_where_it_is(pattern: str) -> None:
+    plain = re.compile(pattern, re.IGNORECASE)
+    sought = SoughtPattern(plain)
+    for text in ("", "PERCENT", *sentences("en", 211), *sentences("de", 211)):
+        match, other = sought.search(text), plain.search(text)
+        assert (match and match.span()) == (other and other.span()), text
