@@ -140,10 +140,11 @@ class Corrections:
         Where the new value stands in a sentence of its own ("the match is at eight"), it is asked whether it is meant.
         """
         last = turn.last.last
-        if last is None or not turn.last.changed[-1]:
+        parser = self._sentences.parser
+        if last is None or not turn.last.changed[-1] or parser is None:
             return None
-        parse = self._sentences.parse(turn.heard.text, turn.names, turn.room, turn.before)
-        if parse.act != AMEND or parse.chance < SURE_TO_GO_ON:
+        parse = parser.amends(turn.heard.text, turn.names, turn.room, turn.before, SURE_TO_GO_ON)
+        if parse.act != AMEND:
             return None
         call, values = last, list[str]()
         for words in parse.new_values():

@@ -12,7 +12,7 @@ from atlas.understanding.dialogue import Dialogue
 from atlas.understanding.dialogue_turn import DialogueTurn, SpokenTurn
 from atlas.understanding.meaning import NO_DEED, TurnMeaning
 from atlas.understanding.parser import LONGEST_CHARACTERS
-from atlas.understanding.patterns import act_pattern
+from atlas.understanding.patterns import SoughtPattern, act_pattern
 from atlas.understanding.sentence_reader import SentenceReader
 from atlas.understanding.unknown_persons import UnknownPersons
 from atlas.understanding.wish_clauses import WishClauses
@@ -41,7 +41,8 @@ class DeclinedWishes:
         self._unknown_persons = UnknownPersons(tables.get("unknown_persons", {}), tables.get("audiences", {}))
         self._as_ever, self._feelings = act_pattern(tables, "as_ever"), act_pattern(tables, "feelings")
         self._stays, self._says_denied = act_pattern(tables, "stays"), str(tables["left"]["denied"])
-        self._forbidden, self._taken_back = act_pattern(tables, "forbidden"), act_pattern(tables, "taken_back")
+        self._forbidden = act_pattern(tables, "forbidden")
+        self._taken_back = SoughtPattern(act_pattern(tables, "taken_back"))
 
     def prohibition(self, turn: DialogueTurn) -> TurnMeaning | None:
         """Return nothing to do for what is surely forbidden or quoted: "don't you dare put it out"."""

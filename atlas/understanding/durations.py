@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 from atlas.understanding import german_durations
+from atlas.understanding.patterns import beginnings
 
 SECONDS_OF_UNIT = {
     "second": 1,
@@ -35,8 +36,7 @@ UP_TO_99 = rf"(?:(?:{'|'.join(_TENS.split())}|fourty)(?:[\s-]{_SMALL})?|{_SMALL}
 _WORDS = rf"(?:(?:an?|{_SMALL})\shundred(?:\s(?:and\s)?{UP_TO_99})?|{UP_TO_99})"
 UNIT_WORDS = r"(?:seconds?|secs?|minutes?|mins?|hours?|hrs?|days?|weeks?|fortnights?|months?|years?)"
 _UNIT = r"(?P<unit>seconds?|secs?|minutes?|mins?|hours?|hrs?|days?|weeks?)\b"
-_PART = re.compile(
-    rf"""\b(?:
+_WAYS = rf"""(?:
       (?:an?[ ])?(?P<only>half|quarter|three[ ]quarters?)(?:[ ]of)?(?:[ -]an?)?[ -]{_UNIT}
     | (?:an?[ ])?(?:couple)[ ](?:of[ ])?(?:more[ ])?(?P<couple>){_UNIT.replace("<unit>", "<couple_unit>")}
     | (?P<amount>\d{{1,9}}(?:\.\d{{1,3}})?|{_WORDS}|an?)
@@ -44,9 +44,9 @@ _PART = re.compile(
       [ -]?(?:more[ ]|extra[ ]|additional[ ])?{_UNIT.replace("<unit>", "<own_unit>")}
       (?:[ ]and[ ](?:(?:an?[ ])?(?P<outer>half|quarter)|(?P<outer3>three[ ]quarters))
          (?![ ](?:an?[ ])?(?:of|hour|minute|second|day|week)))?
-    )""",
-    re.VERBOSE | re.IGNORECASE,
-)
+    )"""
+_LOOSELY = re.VERBOSE | re.IGNORECASE
+_PART = re.compile(rf"\b(?={beginnings(_WAYS, 3, _LOOSELY)}){_WAYS}", _LOOSELY)
 _JOINT = re.compile(r",? and |, | ", re.IGNORECASE)
 _BARE_MINUTES = re.compile(  # "an hour and ten"
     rf" and (?P<amount>\d\d?|{UP_TO_99})"

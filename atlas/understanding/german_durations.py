@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import re
 
+from atlas.understanding.patterns import beginnings
+
 _ONES = {"ein": 1, "zwei": 2, "drei": 3, "vier": 4, "fünf": 5, "sechs": 6, "sieben": 7, "acht": 8, "neun": 9}
 _TEENS = {"zehn": 10, "elf": 11, "zwölf": 12, "sechzehn": 16, "siebzehn": 17}
 _TEENS |= {f"{one}zehn": 10 + value for one, value in _ONES.items() if value in (3, 4, 5, 8, 9)}
@@ -15,15 +17,14 @@ _NUMBERS |= {word.replace("ü", "ue").replace("ö", "oe").replace("ß", "ss"): n
 _WORDS = "|".join(sorted(_NUMBERS, key=len, reverse=True))
 _SECONDS = {"s": 1, "m": 60, "h": 3600, "t": 86_400, "w": 604_800}
 _UNIT = "sekunden?|sek|minuten?|min|stunden?|std|tagen?|tage?|wochen?"
-_PART = re.compile(
-    rf"""\b(?:
+_WAYS = rf"""(?:
       (?:(?:einer?|ner?)[ ])?(?P<share>dreiviertel|viertel|halbe[nr]?)[ ]?stunde
     | (?P<minute>(?:(?:einer?|ner?)[ ])?halben?[ ]minute)
     | (?P<half>anderthalb|(?:{_WORDS})(?=einhalb))(?:einhalb)?[ ](?P<half_unit>stunden?|minuten?)
     | (?P<amount>\d{{1,4}}(?:[.,]\d)?|{_WORDS})[ -]?(?P<unit>{_UNIT})
-    )\b""",
-    re.VERBOSE | re.IGNORECASE,
-)
+    )\b"""
+_LOOSELY = re.VERBOSE | re.IGNORECASE
+_PART = re.compile(rf"\b(?={beginnings(_WAYS, 3, _LOOSELY)}){_WAYS}", _LOOSELY)
 
 
 def find(text: str) -> list[tuple[float, int, int]]:

@@ -41,7 +41,7 @@ class Masks:
         self._digits = digits
         self._known = lru_cache(HOUSES)(self._names_of)
 
-    def pieces(self, text: str, names: Names) -> list[MaskedPiece]:
+    def pieces(self, text: str, names: Names) -> tuple[MaskedPiece, ...]:
         """Return the pieces of a text, in order."""
         known = self._known(names)
         every = [(spelled(self._lexicon.bare(match[0])), match.start(), match.end()) for match in WORD.finditer(text)]
@@ -65,7 +65,7 @@ class Masks:
             else:
                 pieces.append(MaskedPiece(_mask(token), words[at][1], words[at + size - 1][2], token))
             at += size
-        return sorted(pieces, key=lambda piece: piece.start)
+        return tuple(sorted(pieces, key=lambda piece: piece.start))
 
     def _parts(self, text: str, word: tuple[Sequence[str], int, int], names: Names) -> list[MaskedPiece]:
         """Return the place and the thing that a compound is put together of: "Gartenlampe"."""

@@ -11,7 +11,7 @@ import re
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cache, partial
+from functools import cache, lru_cache, partial
 from typing import Any
 
 import yaml
@@ -39,7 +39,7 @@ from atlas.understanding.grammar import Grammar, Half
 from atlas.understanding.large_numbers import LEAST_SCALE, LargeNumbers
 from atlas.understanding.masks import MaskedPiece, Masks
 from atlas.understanding.names import Names
-from atlas.understanding.patterns import Rewrites, pattern
+from atlas.understanding.patterns import IN_MEMORY, Rewrites, SoughtPattern, pattern
 from atlas.understanding.said_to_one import SaidToOne
 from atlas.understanding.several_timers import SeveralTimers
 from atlas.understanding.slots import LATER, Command
@@ -136,7 +136,7 @@ class Before:
     """What was done or looked up just before: its act, with what, and to which devices."""
 
     act: str = ""
-    arguments: Mapping[str, Any] = field(default_factory=dict)
+    arguments: Mapping[str, Any] = field(default_factory=dict, hash=False)
     devices: tuple[str, ...] = ()
     person: str = ""  # who was last spoken of
 
@@ -150,7 +150,7 @@ class Parser:
     def __init__(self, grammar: Grammar, frames: Frames, learned: ActModel) -> None:
         self._grammar = grammar
         self.frames = frames
-        self._masks = Masks(frames.lexicon, grammar.digits)
+        self._pieces = lru_cache(IN_MEMORY)(Masks(frames.lexicon, grammar.digits).pieces)
         self._learned = learned
         self._slots = _slots_by_act()
         words: Mapping[str, Any] = grammar.tables.get("acts", {})
@@ -158,7 +158,7 @@ class Parser:
         self._worded = {act for act, row in self._slots.items() if "text!" in row.values() and _looks(act)}
         self._worded |= {act for act, ways in self._canonical.items() if all("{text}" in plain for _, plain in ways)}
         self._unwanted = pattern(words, "unwanted")
-        self._conditions = pattern(words, "conditions")
+        self._conditions = SoughtPattern(pattern(words, "conditions"))
         self._wondering = pattern(words, "wondering")
         self._joint = pattern(words, "joint")
         self._that = pattern(words, "that")
@@ -186,21 +186,41 @@ class Parser:
         self._rewrites, self._sums = (
             Rewrites((way, str(to)) for way, to in words.get(table, ())).written for table in ("rewrites", "sums")
         )
+        self._parsed = lru_cache(IN_MEMORY)(self._parse)  # a turn asks for the same words more than once
 
     def parse(self, text: str, names: Names, room: str = "", before: Before = NOTHING) -> Parse:
         """Return what a text asks for, after `before` was done; act "nothing" when it is too long to be asked."""
-        if len(text) > LONGEST_CHARACTERS:
-            return Parse("nothing", 1.0)
-        text = " ".join(text.replace("’", "'").split())
-        text = self._rewrites(text)
-        pieces = self._masks.pieces(text, names)
+        return self._parsed(text, names, room, before)
+
+    def amends(self, text: str, names: Names, room: str, before: Before, least: float) -> Parse:
+        """Return the parse of a text that puts right what was done `before`, at least so surely; else `NOT_PARSED`.
+
+        Costs one reading where it does not; to parse it costs one for each side of each "and" as well.
+        """
+        written = self._written(text)
+        read = self._read(written, self._pieces(written, names), before)
+        likely = read.likely[0] if read else LikelyAct("", 0.0)
+        amends = likely.act == AMEND and likely.chance >= least
+        return self.parse(text, names, room, before) if amends else NOT_PARSED
+
+    def _written(self, text: str) -> str:
+        """Return a text as it is read."""
+        return self._rewrites(" ".join(text.replace("’", "'").split())) if len(text) <= LONGEST_CHARACTERS else ""
+
+    def _read(self, text: str, pieces: Sequence[MaskedPiece], before: Before) -> ActReading | None:
+        """Return what was learnt of a text; `None` when it is too long to be asked, or holds no words."""
         if not 0 < len(pieces) <= LONGEST_PIECES:
-            return Parse("nothing", 1.0)
+            return None
         mark = (QUESTION_MARK,) if has_question_mark(text) else ()
         read = self._learned.read([*(piece.mask for piece in pieces), *mark], before.act)
+        return self._as_complained(read, text) if read else None
+
+    def _parse(self, text: str, names: Names, room: str, before: Before) -> Parse:
+        text = self._written(text)
+        pieces = self._pieces(text, names)
+        read = self._read(text, pieces, before)
         if read is None:
             return Parse("nothing", 1.0)
-        read = self._as_complained(read, text)
         best, second = read.likely[:2]
         timers = best.act not in SILENT and any(one.act == "timers.start" for one in read.likely)
         if timers and len(self._several_timers.read(text)) > 1:
@@ -287,15 +307,15 @@ class Parser:
     def _wish_at_the_end(self, text: str, names: Names, room: str, before: Before) -> tuple[MeaningChoice, ...]:
         """Return the deed on devices that the last clause asks for alone: "it stinks to heaven, kitchen window up"."""
         *reasons, wish = _REASON.split(text)
-        if not reasons or " " not in wish.strip() or before.act or not self._names_something(wish, names):
+        if not reasons or " " not in wish.strip() or before.act or not self.names_something(wish, names):
             return ()
         parse = self.parse(wish, names, room)
         deed = parse.is_of_devices and parse.named
         return (MeaningChoice(wish.strip(" .,!?"), parse.commands),) if deed else ()
 
-    def _names_something(self, text: str, names: Names) -> bool:
-        """Whether some word in a text names a thing, a place or a person: the encoder need not read any other."""
-        return any(piece.token for piece in self._masks.pieces(self._rewrites(text), names))
+    def names_something(self, text: str, names: Names) -> bool:
+        """Tell whether some word in a text names a thing, a place or a person: of no other text is a parse `named`."""
+        return any(piece.token for piece in self._pieces(self._written(text), names))
 
     def knows(self, commands: Sequence[Command]) -> bool:
         """Tell whether it was taught what these commands do: of others it has neither a reading nor a question."""

@@ -68,10 +68,25 @@ class PatternIndex:
 def _grams(text: str) -> frozenset[str]:
     """Return every run of up to `GRAM` letters in a text."""
     plain = _folded(text)
-    return frozenset(plain[at : at + length] for length in range(1, GRAM + 1) for at in range(len(plain)))
+    grams = set(plain)
+    for length in range(2, GRAM + 1):
+        grams.update([plain[at : at + length] for at in range(len(plain))])
+    return frozenset(grams)
 
 
 _index = lru_cache(TABLES)(PatternIndex)
+
+
+class SoughtPattern:
+    """A pattern that takes long to search for, and is so only in texts that hold what each match of it does."""
+
+    def __init__(self, pattern: re.Pattern[str]) -> None:
+        self._pattern = pattern
+        self._index = PatternIndex([pattern])
+
+    def search(self, text: str) -> re.Match[str] | None:
+        """Return the first match anywhere in a text."""
+        return self._pattern.search(text) if self._index.possible(text) else None
 
 
 class Rewrites:
@@ -177,6 +192,55 @@ def _joined(branches: Iterable[frozenset[str] | None]) -> frozenset[str] | None:
             return None
         joined |= branch
     return frozenset(joined)
+
+
+def beginnings(pattern: str, letters: int, flags: int = re.IGNORECASE) -> str:
+    """Return a pattern for the first `letters` characters of whatever `pattern` matches, the same ones written once.
+
+    To look for them first is cheap: of a long pattern with many ways, nearly no word of a sentence begins one.
+    """
+    return _tree(_first(_parse(pattern, flags), letters))
+
+
+def _tree(ways: Iterable[tuple[str, ...]]) -> str:
+    by_first: dict[str, set[tuple[str, ...]]] = {}
+    for way in ways:
+        by_first.setdefault("".join(way[:1]), set()).add(way[1:])
+    branches = (first if () in rests else first + _tree(rests) for first, rests in sorted(by_first.items()))
+    return "" if "" in by_first else f"(?:{'|'.join(branches)})"
+
+
+def _first(steps: Iterable[tuple[Any, Any]], letters: int) -> set[tuple[str, ...]]:
+    """Return patterns of single characters with which a sequence of steps begins; fewer where it may end before."""
+    whole: set[tuple[str, ...]] = set()
+    ways: set[tuple[str, ...]] = {()}
+    for name, given in ((str(step), given) for step, given in steps):
+        longer = {(*way, *more)[:letters] for way in ways for more in _first_of_step(name, given, letters)}
+        whole |= {way for way in longer if len(way) == letters}
+        if not (ways := longer - whole):
+            break
+    return whole | ways
+
+
+def _first_of_step(name: str, given: Any, letters: int) -> set[tuple[str, ...]]:
+    match name:
+        case "LITERAL":
+            return {(re.escape(chr(given)),)}
+        case "IN" if all(str(step) == "LITERAL" for step, _ in given):
+            return {(re.escape(chr(letter)),) for _, letter in given}
+        case "IN" if all(str(kind) == "CATEGORY_DIGIT" for _, kind in given):
+            return {(r"\d",)}
+        case "AT" | "ASSERT" | "ASSERT_NOT":
+            return {()}
+        case "SUBPATTERN":
+            return _first(given[-1], letters)
+        case "BRANCH":
+            return set().union(*(_first(way, letters) for way in given[1]))
+        case "MAX_REPEAT" | "MIN_REPEAT":
+            least, most, repeated = given
+            times = range(min(least, letters), min(most, letters) + 1)
+            return set().union(*(_first([*repeated] * count, letters) for count in times))
+    return {(r"[\s\S]",)}
 
 
 def _folded(text: str) -> str:

@@ -192,7 +192,9 @@ class Requests:
 
     def _another_subject(self, turn: DialogueTurn) -> TurnMeaning | None:
         """Return a sure deed on a thing that is named, which only what was done before made doubtful."""
-        alone = self._sentences.parse(turn.text, turn.names, turn.room) if turn.before.act else NOT_PARSED
+        parser = self._sentences.parser
+        named = turn.before.act and parser and parser.names_something(turn.text, turn.names)
+        alone = self._sentences.parse(turn.text, turn.names, turn.room) if named else NOT_PARSED
         return TurnMeaning(commands=alone.commands) if alone.named and alone.is_of_devices else None
 
     def _only_one_here(self, turn: DialogueTurn) -> tuple[Command, ...]:

@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Sequence
+from dataclasses import replace
 from functools import cache
 from pathlib import Path
 
 import numpy as np
 import pytest
+from numpy.typing import NDArray
 
 from atlas.conversation import HOUSE, Message, ToolCall, Turn
 from atlas.understanding import act_model
 from atlas.understanding.act_model import CORPUS, ENCODER, LABELS, ActModel, LikelyAct, input_of, open_act_model
+from atlas.understanding.encoder import SentenceEncoder
 from atlas.understanding.frame_words import Lexicon
 from atlas.understanding.grammar import open_grammar
 from atlas.understanding.masks import Masks
@@ -74,7 +78,7 @@ def german_reader() -> Reader:
 
 
 def german_reading(text: str) -> _Reading:
-    pieces = german()._masks.pieces(text, HOUSE_NAMES)
+    pieces = german()._pieces(text, HOUSE_NAMES)
     return _Reading(text, pieces, learned().read([piece.mask for piece in pieces]).labels("temperature"))
 
 
@@ -707,3 +711,56 @@ def test_a_room_goes_before_another_word_for_a_thing_in_it() -> None:
     names = Names(devices=(machine, light), rooms=(NamedPlace("Laundry"),))
     [command] = english().parse("turn on the light in the laundry", names).commands
     assert command.arguments == {"on": True, "device": "Laundry Light"}
+
+
+class CountingEncoder(SentenceEncoder):
+    """An encoder that counts how often it reads."""
+
+    runs = 0
+
+    def states(self, pieces: Sequence[int], kinds: Sequence[int]) -> NDArray[np.float32]:
+        self.runs += 1
+        return super().states(pieces, kinds)
+
+
+def counted() -> tuple[Parser, CountingEncoder]:
+    encoder = CountingEncoder(MODELS / ENCODER)
+    parser = open_parser(open_grammar("en"), ActModel(act_model.taught(act_model.TAUGHT), encoder))
+    assert parser
+    return parser, encoder
+
+
+LAMP_ON = Before("on", {"device": "Desk Lamp", "on": True}, ("Desk Lamp",))
+
+
+def test_what_puts_nothing_right_is_read_once_to_know_that() -> None:
+    parser, encoder = counted()
+    text = "turn the hall light on and lock the back door"
+    assert parser.amends(text, ENGLISH_NAMES, "", LAMP_ON, 0.5).act == ""
+    assert encoder.runs == 1
+
+
+def test_what_puts_something_right_is_what_it_is_to_the_parser() -> None:
+    parser, _ = counted()
+    alarm = Before("alarms.set", {"when": "at seven"})
+    text = "I've to pack first, so better half past seven"
+    assert parser.amends(text, ENGLISH_NAMES, "", alarm, 0.1) == parser.parse(text, ENGLISH_NAMES, "", alarm)
+    assert parser.amends(text, ENGLISH_NAMES, "", alarm, 0.1).act == "amend"
+
+
+def test_words_that_name_nothing_are_not_read_again_without_what_was_done_before() -> None:
+    parser, encoder = counted()
+    history = (
+        Message("user", "the desk lamp on"),
+        Message("assistant", calls=(ToolCall("1", "home.turn", {"device": "Desk Lamp", "on": True}),)),
+    )
+    reader = Reader(open_grammar("en"), None, parser)
+    reader.understand(Turn("t", "that was quick work", HOUSE, 0.0, history=history), ENGLISH_NAMES)
+    assert encoder.runs == 1
+
+
+def test_the_same_words_after_the_same_are_parsed_once() -> None:
+    parser, _ = counted()
+    first = parser.parse("make it blue", ENGLISH_NAMES, "", LAMP_ON)
+    assert parser.parse("make it blue", ENGLISH_NAMES, "", replace(LAMP_ON, arguments={**LAMP_ON.arguments})) is first
+    assert parser.parse("make it blue", ENGLISH_NAMES) is not first

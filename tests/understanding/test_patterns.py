@@ -14,7 +14,8 @@ from hassil.recognize import RecognizeResult
 
 import atlas.understanding
 from atlas.understanding.loose_patterns import LoosePatterns, letters
-from atlas.understanding.patterns import PatternIndex, Rewrites
+from atlas.understanding.moments import BARE_HOUR
+from atlas.understanding.patterns import PatternIndex, Rewrites, SoughtPattern, beginnings
 from atlas.understanding.templates import Templates, open_sentences
 from tests.conftest import sample
 
@@ -123,3 +124,33 @@ def test_a_template_that_begins_with_a_number_is_tried_on_what_begins_like_one(
 
 def test_letters_are_the_same_however_they_are_typed() -> None:
     assert letters("Café – 7:30, o'clock!") == letters("CAFE\u0301 730 oclock")
+
+
+@pytest.mark.parametrize(
+    "pattern",
+    [
+        *(pattern.removeprefix("(?i)") for pattern, _ in TABLE),
+        r"(?:um |gegen )?(?:halb|\d{1,2})(?: uhr)?",
+        r"(?:at )?a(?:n hour)?\b|\bnoon",
+        r"(?:the )*(?=lamp)|[^a-z]{2}\w",
+        BARE_HOUR,
+    ],
+)
+@pytest.mark.parametrize("language", ["en", "de"])
+def test_a_pattern_is_found_wherever_it_stands_when_its_beginning_is_looked_for_first(
+    pattern: str, language: str
+) -> None:
+    tried = re.compile(pattern, re.IGNORECASE)
+    for letters_before in (1, 2, 4):
+        guarded = re.compile(f"(?={beginnings(pattern, letters_before)})(?:{pattern})", re.IGNORECASE)
+        for text in ("", "a", "AT 7", "um halb", *sentences(language, 211)):
+            assert [one.span() for one in guarded.finditer(text)] == [one.span() for one in tried.finditer(text)], text
+
+
+@pytest.mark.parametrize("pattern", [pattern for pattern, _ in TABLE])
+def test_a_pattern_that_is_sought_is_found_where_it_is(pattern: str) -> None:
+    plain = re.compile(pattern, re.IGNORECASE)
+    sought = SoughtPattern(plain)
+    for text in ("", "PERCENT", *sentences("en", 211), *sentences("de", 211)):
+        match, other = sought.search(text), plain.search(text)
+        assert (match and match.span()) == (other and other.span()), text
