@@ -83,6 +83,7 @@ _ATOMS: dict[Kind, Sequence[str]] = {
 _KINDS = "|".join(rf"(?P<{kind}>{'|'.join((*german_moments.ATOMS[kind], *ways))})" for kind, ways in _ATOMS.items())
 _ATOM = re.compile(rf"\b(?=\w)(?:{_KINDS})(?![\w'-])", re.IGNORECASE)  # tried only where a word begins
 _JOINT = re.compile(r",? (?:starting |until |till |ab |bis )?", re.IGNORECASE)
+_WEEKEND = re.compile(r"\b(?:(?:am |übers )?(wochenende)|(?:at |on )?the weekend)\b", re.IGNORECASE)
 BARE_HOUR = (
     rf"(?:(?:half|(?:a )?quarter) (?:past|to) )?{_N}(?: o'?clock)?{_HALF}?(?![\w'-])"
     rf"|{german_moments.HOURS}(?: uhr)?(?![\w'-])"
@@ -150,6 +151,8 @@ def whole(text: str) -> Moment | None:
 def corrected(text: str, by: Moment) -> str:
     """Return `text` with the parts that `by` says otherwise: ("tomorrow at five", "at six") → "tomorrow at six"."""
     replaced = {part.kind for part in by.parts}
+    if _WEEKEND.search(by.text) and any(part.kind == "often" for moment in find(text) for part in moment.parts):
+        return _WEEKEND.sub(lambda day: "jedes Wochenende" if day[1] else "every weekend", by.text)
     # "in ten minutes" and "every two hours" are whole answers to when; "in ten minutes" is replaced by any other.
     if replaced & {"length", "event"} or ("often" in replaced and _WITHIN_A_DAY.search(by.text)):
         return by.text
