@@ -8,14 +8,14 @@ from functools import lru_cache
 from atlas.conversation import ToolCall
 from atlas.understanding import moments
 from atlas.understanding.chances import MOST_SURE, SURE_OF_SILENCE, SURE_OF_THE_ACT
-from atlas.understanding.choices import Choices
+from atlas.understanding.choices import Choices, MeaningChoice
 from atlas.understanding.clarifications import Clarifications
 from atlas.understanding.command_traits import TAKING_AWAY, name_any
 from atlas.understanding.dialogue import UNDO, with_target
 from atlas.understanding.dialogue_turn import DialogueTurn, DialogueTurns, SpokenTurn, Understand
 from atlas.understanding.grammar import Half
 from atlas.understanding.meaning import NO_DEED, TurnMeaning, leaning
-from atlas.understanding.parser import LONGEST_CHARACTERS, SILENT
+from atlas.understanding.parser import BROADCAST, LONGEST_CHARACTERS, SILENT
 from atlas.understanding.patterns import pattern
 from atlas.understanding.rivals import parsed
 from atlas.understanding.scopes import Scopes
@@ -51,6 +51,9 @@ class Continuations:
         self._which = Which(sentences.grammar)
         self._table: SpokenTools = open_spoken_tools()
         words = sentences.grammar.tables.get("called_off", {})
+        self._leaves_out = pattern(sentences.grammar.tables, "leaves_out")
+        self._says_yes = pattern(sentences.grammar.tables["left"], "yes")
+        self._whom: str = sentences.grammar.tables["dialogue"].get("whom", "")
         self._calls_off, self._taken_over = pattern(words, "says"), pattern(words, "taken_over")
         self._cancel_it: str = words.get("means", "")
 
@@ -115,7 +118,7 @@ class Continuations:
 
     def elsewhere(self, turn: DialogueTurn) -> TurnMeaning | None:
         """Return what could not be done, for what is named now: "there are no fans here", "the one in the bedroom"."""
-        if not turn.last.tried or turn.last.calls:
+        if not turn.last.tried or turn.last.calls or self._says_yes.fullmatch(turn.heard.text.strip(" .,!")):
             return None
         call, words = turn.last.tried[-1], self._sentences.grammar.plain_words(turn.text)
         meant = self._dialogue.elsewhere(call, (), words, turn.names, turn.room)
@@ -139,11 +142,15 @@ class Continuations:
         return TurnMeaning(choices=unsure) if isinstance(unsure, Choices) else None
 
     def named_alone(self, turn: DialogueTurn) -> TurnMeaning | None:
-        """Return the last deed for what a turn only names: "turn off the lamp", "the kettle"."""
+        """Return the last deed for what a turn only names: "turn off the lamp", "the kettle"; "in here", of a song."""
         last, text = turn.last.last, turn.heard.verbatim[0]
-        if last is None or last.name not in SWITCHED or text.rstrip().endswith("?"):
+        if last is None or text.rstrip().endswith("?"):
             return None
-        if not (self._names_one(turn) and self._sentences.frames.only_names(text, turn.names)):
+        if last.name not in SWITCHED and "query" not in last.arguments:
+            return None
+        frames, names = self._sentences.frames, turn.names
+        names_it = self._names_one(turn) or ("query" in last.arguments and frames.places_alone(text, names))
+        if not (names_it and frames.only_names(text, names)):
             return None
         words = self._sentences.grammar.plain_words(text)
         meant = self._dialogue.elsewhere(last, turn.last.things, words, turn.names, turn.room)
@@ -203,11 +210,33 @@ class Continuations:
         surely = surely and not again  # of a series only the next may be meant
         return leaning(cancels) if surely else self._questions.whether(self._cancel_it, cancels)
 
+    def left_out(self, turn: DialogueTurn) -> TurnMeaning | None:
+        """Return what leaves out the alarm just set: "leave it off tomorrow"; one that rings once is cancelled."""
+        last, match = turn.last.last, self._leaves_out.fullmatch(turn.heard.text.strip(" .,!"))
+        if match is None or last is None or last.name != "alarms.set" or len(turn.last.things) != 1:
+            return None
+        parts = [part for one in moments.find(str(last.arguments.get("when"))) for part in one.parts]
+        if any(part.kind == "often" for part in parts):
+            skips = {"name": turn.last.things[0].id, **({"day": match["day"]} if match["day"] else {})}
+            return leaning((Command("alarms.skip", skips),))
+        return leaning((Command("alarms.cancel", {"name": turn.last.things[0].id}),))
+
     def talk(self, turn: DialogueTurn) -> TurnMeaning | None:
         """Return nothing to do for what goes on with mere talk: "another one", after a joke."""
         talked = bool(turn.exchanges) and not turn.last.tried
         idle = turn.parse.act == "talk" and turn.parse.chance >= SURE_OF_SILENCE
         return NO_DEED if talked and idle and not self._names_one(turn) else None
+
+    def told_whom(self, turn: DialogueTurn) -> TurnMeaning | None:
+        """Return the question whom a message is for, of "tell him, …": it is never told to all."""
+        if not self._dialogue.tells_them(turn.text) or BROADCAST not in [one.tool for one in turn.parse.commands]:
+            return None
+        messages = self._dialogue.messages(turn.text, turn.exchanges, turn.names)
+        made = [(name, self._sentences.commands(text, turn.names, turn.room)) for name, text in messages]
+        choices = [MeaningChoice(name, commands) for name, commands in made if commands][:2]
+        if len(choices) == 1:
+            return leaning(choices[0].commands)
+        return self._questions.among(choices) if choices else TurnMeaning(reply=self._whom)
 
     def it_and_more(self, turn: DialogueTurn) -> TurnMeaning | None:
         """Return a deed on what was spoken of and on one thing more: "turn it off, and the heater too"."""
@@ -260,10 +289,21 @@ class Continuations:
             learned = self._sentences.learned_in(turn.names, turn.room)
             meant = self._dialogue.referring(text, exchanges, learned, turn.names, turn.room)
         if meant is None:
-            return None
+            return self._of_one_named_by_its_place(turn)
         if meant == ():
             return self._questions.which_device
         return TurnMeaning(choices=meant) if isinstance(meant, Choices) else leaning(meant)
+
+    def _of_one_named_by_its_place(self, turn: DialogueTurn) -> TurnMeaning | None:
+        """Return what the parser reads of "the first one", done to that; the question which, of "the other one"."""
+        parse = turn.parse
+        if not parse.is_sure() or len(parse.commands) != 1 or parse.named:
+            return None
+        [command] = parse.commands
+        if (thing := self._dialogue.first_or_last(turn.text, turn.exchanges)) and thing.topic == command.topic:
+            return leaning((self._dialogue.of(command, thing),))
+        same = command.arguments.get("device") in turn.before.devices
+        return self._questions.which_device if same and self._dialogue.means_another(turn.text) else None
 
     def _are_early(self, meant: tuple[Command, ...], turn: DialogueTurn) -> bool:
         """Whether deeds would be done at once that a turn wants at another time: "at ten it should go off"."""

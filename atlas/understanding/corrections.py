@@ -18,7 +18,10 @@ from atlas.understanding.self_corrections import SelfCorrections
 from atlas.understanding.sentence_reader import SentenceReader
 from atlas.understanding.slots import Command
 
-_WAYS = {"open": "home.open", "up": "home.open", "close": "home.close", "down": "home.close"}
+_WAYS = {
+    **dict.fromkeys(("open", "up"), "home.open"),
+    **dict.fromkeys(("close", "closed", "down"), "home.close"),
+}
 
 
 class Corrections:
@@ -36,7 +39,8 @@ class Corrections:
         self._changes_to, self._of_moments = amended.get("label", ""), pattern(amended, "bare")
         self._surely_amends, self._beside_values = pattern(amended, "says"), pattern(amended, "beside")
         self._corrects, self._corrects_one = act_pattern(tables, "corrects"), act_pattern(tables, "corrects_one")
-        self._all_the_way = act_pattern(tables, "all_the_way")
+        self._all_the_way, self._part_way = act_pattern(tables, "all_the_way"), act_pattern(tables, "part_way")
+        self._stops = act_pattern(tables, "stops")
         self._instead = act_pattern(tables, "instead")
         self._on: Mapping[str, bool] = tables["on_or_off"]
 
@@ -82,12 +86,32 @@ class Corrections:
         gone = last is not None and last.name == "home.set" and "position" in last.arguments
         if not gone or not self._all_the_way.fullmatch(turn.heard.text.strip(" .,!")):
             return None
-        tokens = self._sentences.frames.lexicon.known_tokens(turn.last.request, turn.names)
-        ways = {_WAYS[one.value] for one in tokens if one.category == "action" and one.value in _WAYS}
+        request = self._part_way.sub(" ", turn.last.request)  # "halb auf" is one word of its own
+        tokens = self._sentences.frames.lexicon.known_tokens(request, turn.names)
+        ways = {_WAYS[one.value] for one in tokens if one.category in ("action", "state") and one.value in _WAYS}
         if len(ways) != 1:
             return None
         [way] = ways
         return leaning(tuple(Command(way, {"device": one.name}) for one in turn.last.things))
+
+    def stopped(self, turn: DialogueTurn) -> TurnMeaning | None:
+        """Return what ends that which was just set going, also behind a look: "stop, not that", of the dryer."""
+        if not self._stops.fullmatch(turn.heard.text.strip(" .,!")):
+            return None
+        looked_at = len(turn.exchanges) > 1 and not any(turn.last.changed)
+        exchange = turn.exchanges[1] if looked_at else turn.last
+        if not exchange.changed or not exchange.changed[-1] or exchange.last is None:
+            return None
+        commands_of = self._sentences.commands_in(turn.names, turn.room)
+        if follows := self._dialogue.follow(turn.text, exchange, commands_of):
+            return leaning(follows)  # a robot goes home
+        devices = [thing.name for thing in exchange.things if thing.topic == "home"]
+        match exchange.last.name, exchange.last.arguments.get("on"):
+            case "home.turn", True if devices:
+                return leaning(tuple(Command("home.turn", {"on": False, "device": one}) for one in devices))
+            case "home.play", _ if devices:
+                return leaning(tuple(Command("home.pause", {"device": one}) for one in devices))
+        return None
 
     def instead(self, turn: DialogueTurn) -> TurnMeaning | None:
         """Return the last deed done to another thing, and taken back for the first: "the bedside lamp instead"."""

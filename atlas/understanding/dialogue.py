@@ -91,6 +91,7 @@ class Dialogue:
         self._about_it = [(re.compile(way, re.IGNORECASE), to) for way, to in words.get("about_it", ())]
         self._told_them, self._told_as = pattern(words, "told_them"), str(words.get("told_as", ""))
         self._kin_of = {they: re.compile(kin, re.IGNORECASE) for they, kin in words.get("kin_of", {}).items()}
+        self._articles: Mapping[str, Sequence[str]] = words.get("articles", {})
         self._that_one = pattern(words, "that_one")
         self._plural = pattern(words, "plural")
         self._owned = pattern(tables.get("frames", {}), "possessive")
@@ -194,7 +195,7 @@ class Dialogue:
             if command.tool.endswith("_all")
             or {thing.argument, "quantity", "everything", "day", "time"} & {*command.arguments}
             or self._table.of(command.tool).adds
-            else self._of(command, thing)
+            else self.of(command, thing)
             for command in made
         )
 
@@ -218,22 +219,48 @@ class Dialogue:
                 return text[: it.start()] + it.expand(to).format(title) + text[it.end() :]
         return text
 
-    def addressed(self, text: str, exchanges: Sequence[EarlierTurn]) -> str:
-        """Return a message to who was just asked about, for "then tell him, …"; else the text.
+    def addressed(self, text: str, exchanges: Sequence[EarlierTurn], names: Names = NOBODY) -> str:
+        """Return a message to who was just asked about, for "then tell him, …"; else the text."""
+        messages = self.messages(text, exchanges, names)
+        return messages[0][1] if len(messages) == 1 else text
 
-        Only where there was but one, called by name, without those whom kin names tell from the pronoun.
+    def tells_them(self, text: str) -> bool:
+        """Whether a message is for somebody who was spoken of before: "tell her to come"."""
+        return self._told_them.fullmatch(text) is not None
+
+    def messages(self, text: str, exchanges: Sequence[EarlierTurn], names: Names) -> list[tuple[str, str]]:
+        """Return for whom "tell him, …" may be a message, and that with their name; the latest spoken of first.
+
+        Only where all were called by name, without those whom kin names tell from the pronoun.
         """
         message = self._told_them.fullmatch(text)
-        asking = [one for one in exchanges[:AGREES_BACK] if any(call.name == "presence.where" for call in one.tried)]
-        if message is None or not asking:
-            return text
-        asked_about = [str(one.tried[-1].arguments.get("person", "")) for one in asking]
-        called = (name.casefold() in one.request.casefold() for name, one in zip(asked_about, asking, strict=True))
-        if not (all(asked_about) and all(called)):
-            return text
+        asking = [one for one in exchanges[:AGREES_BACK] if any(call.name in _OF_PERSONS for call in one.tried)]
+        if message is None:
+            return []
+        given = [str(one.tried[-1].arguments.get("person", "")) for one in asking]
+        if not all(given):
+            return []
+        asked_about = [names.person(name) or name for name in given]
+        called = [self._all_called(name, names) for name in asked_about]
+        requests = [one.request.casefold() for one in asking]
+        if not all(any(name in request for name in row) for row, request in zip(called, requests, strict=True)):
+            return []
+        mentioned = [person for one in exchanges[:AGREES_BACK] if not one.tried for person in _persons(one, names)]
+        articles = [word for they, row in self._articles.items() if they != message["they"].casefold() for word in row]
+        spoken = [f" {' '.join(_WORD.findall(one.request))} ".casefold() for one in exchanges[:AGREES_BACK]]
         unlike = [kin for they, kin in self._kin_of.items() if they != message["they"].casefold()]
-        left = [name for name in {*asked_about} if not any(kin.fullmatch(name) for kin in unlike)]
-        return self._told_as.format(left[0], message["rest"]) if len(left) == 1 else text
+        left = [
+            person
+            for person in dict.fromkeys([*mentioned, *asked_about])
+            if not any(kin.fullmatch(name) for name in self._all_called(person, names) for kin in unlike)
+            and not any(f" {word} {person} ".casefold() in words for word in articles for words in spoken)
+        ]
+        return [(name, self._told_as.format(name, message["rest"])) for name in left]
+
+    @staticmethod
+    def _all_called(person: str, names: Names) -> list[str]:
+        """Return all that somebody is called, in small letters."""
+        return [person.casefold(), *(other.casefold() for other, whose in names.called if whose == person)]
 
     def _pointed_at(self, that: re.Match[str], last: EarlierTurn) -> str:
         """Return the name of the only thing that was spoken of and is of such a kind; "" when there is none."""
@@ -420,13 +447,11 @@ class Dialogue:
                 if (other := _other(exchanges, names)) is None:
                     return None
                 if refers.span() == (0, len(words)):  # "and the other one": the same for that
-                    return (self._of(Command(last.calls[-1].name, last.calls[-1].arguments), other),)
+                    return (self.of(Command(last.calls[-1].name, last.calls[-1].arguments), other),)
                 return about(other) or None
             case "which":
-                several = things if len(things) > 1 else _one_by_one(exchanges)
-                at = next((at for at, way in enumerate(self._ordinals) if way.fullmatch(refers["which"])), -1)
-                at = len(several) - 1 if at < 0 else at  # the last one
-                return about(several[at]) or None if at < len(several) else None
+                thing = self._by_ordinal(refers["which"], exchanges)
+                return about(thing) or None if thing else None
             case "both" | "several" if len(things) == 1:
                 alike = [thing for thing in (_one_before(exchanges, refers.lastgroup == "both"), things[0]) if thing]
                 if refers.lastgroup == "both" and len(alike) != 2:
@@ -448,6 +473,25 @@ class Dialogue:
             return about_all() or None
         return self._one_of_these({thing: made for thing in things if (made := about(thing))})
 
+    def _by_ordinal(self, ordinal: str, exchanges: Sequence[EarlierTurn]) -> Referent | None:
+        """Return the first, second, … or last of those that were named together, or one after the other."""
+        several = exchanges[0].things if len(exchanges[0].things) > 1 else _one_by_one(exchanges)
+        at = next((at for at, way in enumerate(self._ordinals) if way.fullmatch(ordinal)), -1)
+        at = len(several) - 1 if at < 0 else at  # the last one
+        return several[at] if at < len(several) else None
+
+    def first_or_last(self, text: str, exchanges: Sequence[EarlierTurn]) -> Referent | None:
+        """Return which of several things words mean by its place among them: "the first one"; `None` for no such."""
+        refers = self._refers.search(self._grammar.plain_words(text))
+        if refers is None or refers.lastgroup != "which" or not exchanges or not exchanges[0].things:
+            return None
+        return self._by_ordinal(refers["which"], exchanges)
+
+    def means_another(self, text: str) -> bool:
+        """Tell whether words mean "the other one", whatever that is."""
+        refers = self._refers.search(self._grammar.plain_words(text))
+        return refers is not None and refers.lastgroup == "other"
+
     def _one_of_these(self, meant: Mapping[Referent, tuple[Command, ...]]) -> tuple[Command, ...] | Choices | None:
         """Return what "it" means when the words fit but one thing; of two, and of more, a question."""
         choices = [MeaningChoice(self._label(thing), made) for thing, made in meant.items()]
@@ -464,7 +508,7 @@ class Dialogue:
         for name in filter(None, (named, self._called.get(thing.kind or thing.topic, "").format(thing.name))):
             made = commands(words[: refers.start()] + name + words[refers.end() :])
             if len(made) == 1 and made[0].topic == thing.topic and not self._table.of(made[0].tool).adds:
-                return (self._of(made[0], thing),)
+                return (self.of(made[0], thing),)
         return ()
 
     def _about_the_same(
@@ -484,7 +528,7 @@ class Dialogue:
         same = {name: call.arguments[name] for name in TARGETS if name in call.arguments}
         return tuple(with_target(command, same) for command in made) if same else ()
 
-    def _of(self, command: Command, thing: Referent) -> Command:
+    def of(self, command: Command, thing: Referent) -> Command:
         """Return a command that is about this thing and no other."""
         if thing.topic == "home":
             return with_target(command, {"device": thing.name})
@@ -598,7 +642,7 @@ class Dialogue:
         if noun and [one.value[0] for one in tokens if one.category == "kind"] != [exchanges[0].things[0].kind]:
             return None
         other = _other(exchanges, names)
-        return self._of(Command(call.name, call.arguments), other) if other else None
+        return self.of(Command(call.name, call.arguments), other) if other else None
 
     def _described(
         self, call: ToolCall, things: Sequence[Referent], rest: str, names: Names, here: str
@@ -618,6 +662,8 @@ class Dialogue:
             made = self._frames.look_at(rest, tokens, names, here)
         else:
             made = self._frames.deed(act_of(call.name, call.arguments), rest, tokens, "", names, here, call.arguments)
+            if call.name == "home.set" and made and not {*made[0].arguments} & {*call.arguments} - {*TARGETS}:
+                return None  # a curtain was set to half: "and music" is no volume of fifty
         return made[0] if len(made) == 1 else None
 
     def _named(self, named: str, kind: str, names: Names) -> Arguments | None:
@@ -766,6 +812,16 @@ def with_target(command: Command, target: Mapping[str, Any]) -> Command:
     given = {name: value for name, value in command.due_arguments.items() if name not in TARGETS}
     given |= accepted(command.due_tool, target)
     return replace(command, arguments=given if command.tool != LATER else {**command.arguments, "arguments": given})
+
+
+_OF_PERSONS = ("presence.where", "messages.leave")  # after which "him" is who was asked about, or told
+_WORD = re.compile(r"[\w'-]+")
+
+
+def _persons(exchange: EarlierTurn, names: Names) -> list[str]:
+    """Return who is named in a request, each once."""
+    words = (word.strip(".,;:!?") for word in exchange.request.split())
+    return list(dict.fromkeys(filter(None, map(names.person, words))))
 
 
 def _room(last: EarlierTurn) -> str:

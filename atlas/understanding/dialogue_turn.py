@@ -90,7 +90,7 @@ class DialogueTurns:
         last = exchanges[0] if exchanges else EarlierTurn((), (), ())
         before, readings = _before(exchanges), heard.readings
         if before.act:
-            readings = tuple(self.dialogue.addressed(text, exchanges) for text in readings)
+            readings = tuple(self.dialogue.addressed(text, exchanges, heard.names) for text in readings)
             readings = tuple(self.dialogue.placed(text, last, heard.room) for text in readings)
             readings = tuple(self.dialogue.titled(text, exchanges) for text in readings)
         return DialogueTurn(heard, readings, exchanges, last, before)

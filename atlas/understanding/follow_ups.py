@@ -22,6 +22,7 @@ _HOUR = re.compile(rf"\b(?:\d{{1,2}}|{durations.UP_TO_99})(?: ?[ap]m)?\b", re.IG
 
 TOLD_LAST = "history.last"
 TAKEN_AWAY = (".cancel", ".skip", ".remove", ".clear", ".cancel_all")  # ends of the names of tools
+_SET = ("alarms.set", "reminders.add", "calendar.add")  # what may be moved, once it was set
 _CANCELLED = ("timers", "alarms", "reminders")  # topics of which one may stay while the others are cancelled
 
 
@@ -100,6 +101,8 @@ class FollowUps:
             rest = alone  # "at seven tonight": "seven thirty"; "in the morning, obviously"
         if not rest:
             return ()
+        if match and self._table.only_looks(last.name) and (moved := self._moved(exchanges, rest)):
+            return (moved,)
         of_number = changed and self._number_in(rest) is not None  # "no, eight", of what was just set to ten
         loosely = match is None or of_number or bool(self._meant.search(match["how"]))
         meant = match is not None and self._meant.search(match["how"]) and not text.rstrip().endswith("?")
@@ -111,6 +114,19 @@ class FollowUps:
         if dict(made.arguments) == dict(last.arguments):
             return self._so_already(rest) if changed else ()
         return (Command(UNDO, {}), made) if changed else (made,)  # else something older would be taken back
+
+    def _moved(self, exchanges: Sequence[EarlierTurn], rest: str) -> Command | None:
+        """Return the only thing just told of at another time of day: "when exactly?", "rather at seven"."""
+        moment, things = moments.whole(rest), exchanges[0].things if exchanges else ()
+        if moment is None or len(things) != 1 or "clock" not in {part.kind for part in moment.parts}:
+            return None
+        rows = [
+            row for name, row in self._table.tools.items() if name in _SET and name.startswith(f"{things[0].topic}.")
+        ]
+        if not rows:
+            return None
+        shift, moved = rows[0].shift, things[0].id or things[0].name
+        return Command(shift["tool"], {shift["which"]: moved, shift["when"]: moment.text})
 
     def taken_back(self, text: str, history: Sequence[Message]) -> tuple[Command, ...]:
         """Return what "forget it" takes back: the last deed, or the only thing to come that was just told of."""
@@ -317,7 +333,7 @@ class FollowUps:
         if row.target and (other := self._dialogue.other_one(last, rest, exchanges, names)):
             return other
         if row.things:
-            return self._other_things(last, rest)
+            return self._other_things(last, rest, text)
         if row.more:
             return self._anew(last, self._another.sub("", rest))
         if row.target and text.rstrip().endswith("?") and (look := _look_before(exchanges)):
@@ -501,14 +517,15 @@ class FollowUps:
         items[alike[0]] = thing
         return Command(last.name, dict(last.arguments) | {"items": items})
 
-    def _other_things(self, last: ToolCall, text: str) -> Command | None:
+    def _other_things(self, last: ToolCall, text: str, written: str = "") -> Command | None:
+        """Return the last command for other things; commas are looked for in what was `written`."""
         if not self._table.of(last.name).things:
             return None
         before = last.arguments.get("items")
         one = str(before[0]) if isinstance(before, (list, tuple)) and len(before) == 1 else ""
         if one and (item := self._grammar.slots.with_amount(one, text)):  # "make that three litres", of juice
             return Command(last.name, dict(last.arguments) | {"items": [item]})
-        things = self._grammar.slots.things(text, text)
+        things = self._grammar.slots.things(text, written or text)
         if not things or not all(self._grammar.slots.is_thing(thing) for thing in things):
             return None
         return Command(last.name, dict(last.arguments) | {"items": things})

@@ -89,6 +89,7 @@ class Frames:
         self._warmth = pattern(words, "warmth")
         self._tail = pattern(words, "tails")
         self._motion = pattern(words, "motion")
+        self._about_all = [(re.compile(way, re.IGNORECASE), looks) for way, looks in words.get("about_all", ())]
         self._comparative = pattern(words, "comparatives")
         self._to = pattern(words, "to")
         self._house = frozenset(words.get("house", ()))
@@ -334,8 +335,35 @@ class Frames:
             beside += [one for one in known if one.category in ("quantity", "nickname")]
         return beside
 
+    def asks_about_all(self, text: str) -> bool:
+        """Tell whether a question is about whatever there is: "what's still on?", "is everything shut?"."""
+        return bool(self._at_all(text))
+
+    def _at_all(self, text: str) -> Sequence[Mapping[str, str]]:
+        """Return what is to be looked at for a question about whatever there is; `()` for any other."""
+        words = self._plain(text).strip(" ?.!")
+        return next((looks for way, looks in self._about_all if way.fullmatch(words)), ())
+
+    def _look_at_all(
+        self, looks: Sequence[Mapping[str, str]], named: Sequence[Token], names: Names, room: str
+    ) -> tuple[Command, ...]:
+        """Return such looks in a place, in the house where none is named; none at what is not there."""
+        places = [{token.category: token.value} for token in named if token.category in ("room", "floor")]
+        where: dict[str, Any] = places[0] if len(places) == 1 else {"room": room} if room else {"everything": True}
+        rooms = {where.get("room"), *(one.name for one in names.rooms if one.floor == where.get("floor", "-"))}
+        there = {(one.kind, one.shape) for one in names.devices if "everything" in where or one.room in rooms}
+        kinds = {kind for kind, _ in there}
+        able = [
+            one
+            for one in looks
+            if one["kind"] in kinds and ("shape" not in one or (one["kind"], one["shape"]) in there)
+        ]
+        return tuple(Command("home.state", {**one, **where}) for one in able)
+
     def look_at(self, text: str, named: Sequence[Token], names: Names, room: str) -> tuple[Command, ...]:
         """Return the looks at the devices that these tokens name; none when none is known to answer."""
+        if (looks := self._at_all(text)) and not any(one.category in ("device", "kind") for one in named):
+            return self._look_at_all(looks, named, names, room if self.says_here(text) else "")
         tokens = self.lexicon.known_tokens(self._plain(text), names)
         beside = [token for token in tokens if token.category in ("quantity", "nickname", "ask")]
         state, ask = _state_of(tokens), _ask_of(tokens)

@@ -37,7 +37,8 @@ ATOMS: Mapping[str, Sequence[str]] = {
         rf"{_EVERY} (?:morgen|{_PART})",
         rf"alle {_N} {_UNIT}",
         r"(?:an (?:allen |den )?|jeden )schultage?n?",
-        rf"{_WEEKDAY}s(?: und {_WEEKDAY}s)*|werktags|wochentags",
+        rf"{_WEEKDAY}s(?: und {_WEEKDAY}s)*|werktags|wochentags|(?:immer )?(?:unter|während) der woche(?: immer)?",
+        r"(?:von )?montags? bis freitags?|(?:immer am|jedes) wochenende",
         r"t(?:ä|ae)glich|w(?:ö|oe)chentlich|monatlich|j(?:ä|ae)hrlich|st(?:ü|ue)ndlich",
     ),
     "length": (rf"in {_LENGTH}",),
@@ -57,7 +58,7 @@ ATOMS: Mapping[str, Sequence[str]] = {
     "clock": (
         rf"(?:um |gegen )?(?:halb|dreiviertel|viertel) {_N}(?: uhr)?",
         rf"(?:um |gegen )?(?:(?:ein )?viertel|{_N}(?: minuten?)?) (?:vor|nach) {_N}(?: uhr)?",
-        rf"(?:um |gegen )?(?:{_N} uhr(?: {_N})?|\d{{1,2}}:\d\d(?: uhr)?)",
+        rf"(?:um |gegen )?(?:{_N} uhr(?: (?!eine?[nrm]?\b){_N})?|\d{{1,2}}:\d\d(?: uhr)?)",
         rf"um (?:mitternacht|{_N}(?: (?!ein){_N})?)(?! ?(?:prozent|grad|minute|stunde|sekunde|minutes|hours|seconds))",
     ),
 }

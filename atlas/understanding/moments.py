@@ -85,6 +85,7 @@ _KINDS = "|".join(rf"(?P<{kind}>{'|'.join((*german_moments.ATOMS[kind], *ways))}
 # Tried only where a word begins, and so as one of them does: of a hundred ways most are tried for no word.
 _ATOM = re.compile(rf"\b(?=\w)(?={beginnings(_KINDS, 4)})(?:{_KINDS})(?![\w'-])", re.IGNORECASE)
 _JOINT = re.compile(r",? (?:starting |until |till |ab |bis )?", re.IGNORECASE)
+_WEEKEND = re.compile(r"\b(?:(?:am |übers )?(wochenende)|(?:at |on )?the weekend)\b", re.IGNORECASE)
 BARE_HOUR = (
     rf"(?:(?:half|(?:a )?quarter) (?:past|to) )?{_N}(?: o'?clock)?{_HALF}?(?![\w'-])"
     rf"|{german_moments.HOURS}(?: uhr)?(?![\w'-])"
@@ -152,6 +153,8 @@ def whole(text: str) -> Moment | None:
 def corrected(text: str, by: Moment) -> str:
     """Return `text` with the parts that `by` says otherwise: ("tomorrow at five", "at six") → "tomorrow at six"."""
     replaced = {part.kind for part in by.parts}
+    if _WEEKEND.search(by.text) and any(part.kind == "often" for moment in find(text) for part in moment.parts):
+        return _WEEKEND.sub(lambda day: "jedes Wochenende" if day[1] else "every weekend", by.text)
     # "in ten minutes" and "every two hours" are whole answers to when; "in ten minutes" is replaced by any other.
     if replaced & {"length", "event"} or ("often" in replaced and _WITHIN_A_DAY.search(by.text)):
         return by.text

@@ -40,6 +40,7 @@ from atlas.understanding.large_numbers import LEAST_SCALE, LargeNumbers
 from atlas.understanding.masks import MaskedPiece, Masks
 from atlas.understanding.names import Names
 from atlas.understanding.patterns import IN_MEMORY, Rewrites, SoughtPattern, pattern
+from atlas.understanding.persons_rooms import room_of
 from atlas.understanding.said_to_one import SaidToOne
 from atlas.understanding.several_timers import SeveralTimers
 from atlas.understanding.slots import LATER, Command
@@ -173,6 +174,8 @@ class Parser:
         self._arrives = pattern(words, "arrives")
         self._half_verb, self._moves = pattern(words, "half_verb"), pattern(words, "moves")
         self._whereabouts, self._and_who = pattern(words, "whereabouts"), pattern(words, "and_who")
+        self._quarters = pattern(words, "quarters")
+        self._tells, self._shifts_it = pattern(words, "tells"), pattern(words, "shifts_it")
         self._verb, self._directed = pattern(words, "verb"), pattern(words, "directed")
         self._complaints = [
             (act, re.compile(complaint, re.IGNORECASE), meant) for act, complaint, meant in words.get("complaints", ())
@@ -300,7 +303,8 @@ class Parser:
         for one in read.likely[:2]:
             reading = _Reading(text, pieces, read.labels(one.act))
             made = self._commands(one, reading, names, room, before) if one.chance >= LIKELY else ()
-            if made and one.act in self._says:
+            nothing_said = "{text}" in self._says.get(one.act, "") and not reading.phrase("T")
+            if made and one.act in self._says and not nothing_said:
                 choices.append(MeaningChoice(self._label(one.act, made, reading), tuple(made)))
         return tuple(choices)
 
@@ -360,10 +364,14 @@ class Parser:
             return self.frames.look_at(reading.text, spoken_of, names, room)  # the robot: "is he back in his kennel?"
         if act == "lists.check" and self.frames.asks(reading.text):
             act = "lists.show"  # "do we have milk" ticks nothing off
+        if act.endswith((".remove", ".cancel")) and self._shifts_it.search(reading.text):
+            return ()
         if act == _ALARM and self._moves.search(reading.text):
             act = "alarms.change"
         if act == "clock.until" and self._spanned.search(reading.text):
             return ()
+        if act == BROADCAST and (tells := self._tells.match(reading.text)) and names.person(tells["who"]):
+            act = LEAVE  # "tell Nana I'm hungry"
         if act in self._slots:
             command = self._tool(act, reading, before)
             if act in (BROADCAST, LEAVE):
@@ -380,8 +388,14 @@ class Parser:
             room = rooms.pop()  # "and the light", after the radio of the kitchen
         if act == "look":
             alone = self.frames.look_at(reading.text, reading.targets(names), names, room)
+            if self._is_of_heating(alone, reading, names, room, before):
+                alone = self.frames.look_at(reading.text, reading.targets(names), names, room=named[0].value.room)
             measures = any("measure" in one.arguments for one in alone)  # "how warm is it here", after the sprinkler
-            return alone if measures else self.frames.look_at(reading.text, named, names, room)
+            return (
+                alone
+                if measures or self.frames.asks_about_all(reading.text)
+                else self.frames.look_at(reading.text, named, names, room)
+            )
         same = before.arguments if act == before.act else {}
         moments = reading.moments(len(self.frames.first_clause(reading.text)) or len(reading.text))
         if reading.later < NOT_LATER or all(map(self.frames.is_today, moments)):
@@ -393,6 +407,17 @@ class Parser:
         if not moments:
             return deeds
         return [one.later(when=moments[0]) for one in deeds] if len(moments) == 1 else []
+
+    def _is_of_heating(
+        self, looks: Sequence[Command], reading: _Reading, names: Names, room: str, before: Before
+    ) -> bool:
+        """Whether "how many degrees" is about the one heating that was just spoken of, and no place is named."""
+        heating = [one for one in names.devices if one.name in before.devices and one.kind == "climate"]
+        of_warmth = [(one.arguments.get("measure"), one.arguments.get("room", "")) for one in looks] == [
+            ("temperature", room)
+        ]
+        placed = reading.targets(names) or self.frames.says_here(reading.text)
+        return of_warmth and len(heating) == len(before.devices) == 1 and not placed
 
     def _is_a_value(self, moments: Sequence[str]) -> bool:
         """Whether the words that may say when hold one number, and no clock face has it: "at nineteen"."""
@@ -474,12 +499,16 @@ class Parser:
             value = reading.slot(slot.rstrip("!"), self._grammar, self._spared if act == _CANCEL_ALARM else None)
             if slot == "person!" and arguments.get(argument) and value in reading.phrase("T"):
                 continue  # "leave him a message that Nana waits"
+            if argument == "time" and not value and self._quarters.search(reading.text):
+                continue  # "delete the one at quarter to": not that at six, which was just set
             goes_on_here = goes_on and argument not in gone
             if not value and (goes_on_here or (slot == "place" and self._there.search(reading.text))):
                 value = next(
                     (before.arguments[one] for one in _SAME.get(argument, (argument,)) if before.arguments.get(one)), ""
                 )
                 value = moments.day_of(str(value)) if argument == "day" else value
+            if act == "calendar.add" and argument == "start" and before.act.startswith("calendar."):
+                value = self._on_the_day_before(str(value), reading.text, before)
                 value = "" if argument == "day" and durations.find(value) else value  # "half an hour earlier"
             if another and argument == "person":
                 value = "" if another["me"] else before.arguments.get(argument)
@@ -501,6 +530,15 @@ class Parser:
         if act == BROADCAST and (to := self._said_to_one.whom(reading.text, reading.named_around())):
             arguments["text"] = self._said_to_one.aloud(to, arguments["text"])
         return Command(tool, arguments)
+
+    def _on_the_day_before(self, when: str, text: str, before: Before) -> str:
+        """Return a time of day on the day that was spoken of: "am I free on Friday?", "then put the cinema in at 8"."""
+        moment = moments.whole(when)
+        day = next((str(before.arguments[key]) for key in _SAME["day"] if before.arguments.get(key)), "")
+        only_clock = moment is not None and {part.kind for part in moment.parts} == {"clock"}
+        if not (only_clock and day and self._joint.match(f" {text}")):
+            return when
+        return f"{moments.day_of(day)} {when}"
 
     def _delayed(self, reading: _Reading, names: Names, room: str, before: Before) -> Sequence[Command]:
         """Return what shall be done later: the sentence without its delay, read anew."""
@@ -571,7 +609,8 @@ class _Reading:
         """Return the tokens that name what is meant."""
         tokens = [p.token for p, label in zip(self.pieces, self.labels, strict=True) if label == "X" and p.token]
         whose = [self._room_of(p.token, names) for p in self.pieces if p.token and p.token.category == "person"]
-        return [*(self._described(token, names) for token in tokens), *filter(None, whose if tokens else ())]
+        rooms = [one for one in whose if one and one.value not in [token.value for token in tokens]]
+        return [*(self._described(token, names) for token in tokens), *(rooms if tokens else ())]
 
     def _described(self, token: Token, names: Names) -> Token:
         """Return the one device of a kind that other words tell apart: "the lamp for reading"."""
@@ -590,9 +629,8 @@ class _Reading:
     @staticmethod
     def _room_of(person: Token, names: Names) -> Token | None:
         """Return the room that is called after somebody: "Lily's light"."""
-        name = spelled(person.text)
-        called = [room for room in names.rooms if [part.removesuffix("'s") for part in spelled(room.name)][:1] == name]
-        return Token("room", called[0].name, called[0].name) if len(called) == 1 else None
+        room = room_of(names.person(person.text) or person.text, names)
+        return Token("room", room.name, room.name) if room else None
 
     def moments(self, end: int) -> list[str]:
         """Return the words before `end` that say when, outside of words to take as they are: it is not for now."""

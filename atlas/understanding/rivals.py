@@ -11,7 +11,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from atlas.understanding.chances import MOST_SURE, MOST_SURE_OF_SILENCE, SURE_OF_ANOTHER, SURE_OF_THE_ACT
-from atlas.understanding.command_traits import only_look
+from atlas.understanding.command_traits import name_any, only_look
 from atlas.understanding.dialogue import UNDO
 from atlas.understanding.frames import Frames
 from atlas.understanding.grammar import Command
@@ -187,6 +187,26 @@ def _there_is_more_to_look_at(rivals: Rivals) -> TurnMeaning | None:
     return rivals.parsed if (more or nowhere) and parse.commands else None
 
 
+def _what_was_spoken_of_goes_on(rivals: Rivals) -> TurnMeaning | None:
+    """Take the parser's word for "go on", after a timer was paused: nothing says that it is about music."""
+    parse, topic = rivals.parse, rivals.parse.act.partition(".")[0]
+    same = "." in parse.act and topic == rivals.before.act.partition(".")[0]
+    nameless = all(one.tool.startswith("home.") for one in rivals.commands) and not name_any(rivals.commands)
+    return rivals.parsed if same and nameless and parse.is_sure() and not only_look(rivals.commands) else None
+
+
+def _what_was_spoken_of_is_meant(rivals: Rivals) -> TurnMeaning | None:
+    """Take the parser's radio for "turn it off in the kitchen", after a radio: the grammar only guesses at lights."""
+    parse, ours = rivals.parse, rivals.commands
+    kind_of = {device.name: device.kind for device in rivals.names.devices}
+    before = {kind_of.get(name) for name in rivals.before.devices}
+    theirs = {kind_of.get(str(one.arguments.get("device", ""))) for one in parse.commands}
+    same = {one.tool for one in parse.commands} == {one.tool for one in ours} == {"home.turn"}
+    other_kind = {one.arguments.get("kind") for one in ours}.isdisjoint({*before, None})
+    certain = parse.is_sure() and parse.chance >= MOST_SURE and not rivals.frames.names_one(rivals.text, rivals.names)
+    return rivals.parsed if same and other_kind and theirs == before and certain else None
+
+
 def _a_public_sentence_stays(rivals: Rivals) -> TurnMeaning | None:
     """Keep a whole sentence of the public grammar, unless any words would have fitted a part of it."""
     if rivals.commands != rivals.public() or any("query" in one.arguments for one in rivals.commands):
@@ -308,6 +328,8 @@ STEPS: tuple[Callable[[Rivals], TurnMeaning | None], ...] = (
     _nobody_can_know,
     _a_wish_is_no_look,
     _there_is_more_to_look_at,
+    _what_was_spoken_of_goes_on,
+    _what_was_spoken_of_is_meant,
     _a_public_sentence_stays,
     _nothing_is_asked_for,
     _a_deed_is_no_question,

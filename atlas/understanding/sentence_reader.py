@@ -7,6 +7,7 @@ whole sentence of its own. Pure.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from functools import lru_cache, partial
 from typing import Protocol
 
@@ -19,6 +20,7 @@ from atlas.understanding.names import Names
 from atlas.understanding.parser import NOT_PARSED, NOTHING, Before, Parse, Parser
 from atlas.understanding.patterns import IN_MEMORY
 from atlas.understanding.slots import Command
+from atlas.understanding.spoken_tools import open_spoken_tools
 
 
 class Public(Protocol):
@@ -103,9 +105,27 @@ class SentenceReader:
         if self._public is None:
             return None
         public = self._public.read(self.frames.publicly(text), names, room)
+        if isinstance(public, tuple):
+            public = tuple(map(self._without_no_name, public))
+            if any(self._is_no_wish(one, text, names) for one in public):
+                return None
         if self.grammar.is_negated(text, names) and not (isinstance(public, tuple) and all(map(says_all, public))):
             return None
         return public
+
+    def _without_no_name(self, command: Command) -> Command:
+        """Return a command for a timer without a name that is none: "wann ist der fertig"."""
+        name = command.arguments.get("name")
+        if command.topic != "timers" or not isinstance(name, str) or not self.grammar.slots.is_no_name(name):
+            return command
+        return replace(command, arguments={key: one for key, one in command.arguments.items() if key != "name"})
+
+    def _is_no_wish(self, command: Command, text: str, names: Names) -> bool:
+        """Whether a command took for a song or a setting what is none: "can you hear me", "two more"."""
+        query = command.arguments.get("query")
+        if isinstance(query, str) and self.grammar.slots.is_no_name(query):
+            return True
+        return _is_no_setting(command) and not self.frames.names_one(text, names)
 
     def half(self, text: str, names: Names, room: str) -> Half | str | None:
         """Return half of a command that `text` is, and the question for what it lacks; or what to say to it."""
@@ -117,6 +137,15 @@ class SentenceReader:
     def parse(self, text: str, names: Names, room: str, before: Before = NOTHING) -> Parse:
         """Return what the parser makes of words; `NOT_PARSED` where there is none."""
         return self.parser.parse(text, names, room, before) if self.parser else NOT_PARSED
+
+
+def _is_no_setting(command: Command) -> bool:
+    """Whether a number is one that a thing is never set to: "two more" is no heating at two degrees."""
+    numbers = open_spoken_tools().of("home.set").numbers
+    given = [(bounds, command.arguments.get(name)) for name, bounds in numbers.items()]
+    return command.tool == "home.set" and any(
+        isinstance(value, (int, float)) and not bounds[0] <= value <= bounds[1] for bounds, value in given
+    )
 
 
 def _is_narrower(free: Sequence[Command], public: Sequence[Command], here: str) -> bool:

@@ -211,6 +211,10 @@ class Slots:
         too_long = len(words) > LONGEST_NAME_WORDS or bool(moments.find(" ".join(words)))
         return "" if strange or too_long else " ".join(words)
 
+    def is_no_name(self, word: str) -> bool:
+        """Tell whether a word is the name of nothing: "me", "the"."""
+        return word.casefold() in self._never_names
+
     def _is_relative(self, about: str) -> bool:
         """Tell whether this is of this house, and not of the world: "what do you know about my car"."""
         first, *others = about.split()

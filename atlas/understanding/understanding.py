@@ -35,6 +35,7 @@ from atlas.understanding.hesitations import Hesitations
 from atlas.understanding.meaning import NO_DEED, TurnMeaning
 from atlas.understanding.names import NOBODY, Names
 from atlas.understanding.parser import Parser
+from atlas.understanding.persons_rooms import PersonsRooms
 from atlas.understanding.rejected_values import RejectedValues
 from atlas.understanding.requests import Requests
 from atlas.understanding.restraints import RestrainedDeeds
@@ -107,6 +108,7 @@ class Reader:
         self._excepted_days = ExceptedDays(tables.get("excepted_days", {}))
         self._rejected_values = RejectedValues(tables.get("rejects", {}), grammar.digits, tables["slips"])
         self._talk_requests = TalkRequests(grammar)
+        self._persons_rooms = PersonsRooms(tables.get("persons_rooms", {}))
 
         sentences, coverage = SentenceReader(grammar, frames, public, parser), Coverage(frames, grammar)
         dialogue, wishes = Dialogue(grammar, self.choices, frames), open_wish_clauses(grammar)
@@ -126,8 +128,8 @@ class Reader:
         self._is_yes = requests.is_yes
         self._chances, self._verification = chances, Verification(sentences, coverage, chances, questions, with_chances)
         self._steps_as_spoken = (
-            *(goes_on.dictation, goes_on.called_off, corrections.taken_back),
-            *(corrections.half_hour, corrections.as_it_was, corrections.of_several),
+            *(goes_on.dictation, goes_on.called_off, goes_on.left_out, corrections.taken_back),
+            *(corrections.stopped, corrections.half_hour, corrections.as_it_was, corrections.of_several),
             *(declined.prohibition, scopes.restoration, scopes.all_but, scopes.but_otherwise, scopes.all_off),
             *(declined.to_nobody, goes_on.not_after_all, declined.retraction),
             *(goes_on.answer, goes_on.which_device, goes_on.elsewhere),
@@ -138,7 +140,7 @@ class Reader:
             *(corrections.of_itself, declined.withdrawal, declined.unfinished_wish, requests.at_several_moments),
         )
         self._steps_without_slips = (
-            *(goes_on.talk, goes_on.it_and_more, goes_on.choice, corrections.set_anew),
+            *(goes_on.talk, goes_on.told_whom, goes_on.it_and_more, goes_on.choice, corrections.set_anew),
             *(goes_on.named_alone, requests.run_out, requests.of_devices, requests.negation, requests.command),
             *(goes_on.reference, goes_on.devices_before, requests.joint_commands, requests.parsed_request),
         )
@@ -230,6 +232,19 @@ class Reader:
         return replace(meant, commands=tuple(Command(one.tool, {**one.arguments, **SILENCE}) for one in meant.commands))
 
     def _wanted(self, heard: SpokenTurn) -> TurnMeaning:
+        """Return what is to be done, said or asked; of devices "at Mia's", in her room, and never anywhere else."""
+        spoken_of = self._turns.beside_history(heard).before.person
+        in_room = self._persons_rooms.written_out(heard.text, heard.names, spoken_of)
+        meant = self._wanted_there(heard.saying(in_room) if in_room else heard)
+        if in_room is None:
+            return meant
+        anywhere = self._wanted_there(heard) if in_room else meant
+        commands = meant.commands or (anywhere and meant.in_question)
+        if not commands or not all(one.due_tool.startswith("home.") for one in commands):
+            return anywhere
+        return meant if in_room else self._questions.which_device
+
+    def _wanted_there(self, heard: SpokenTurn) -> TurnMeaning:
         """Return what is to be done, said or asked; of regional speech, as it would be written."""
         written, count = self._dialect.written(heard.text, heard.names)
         plainly = NO_DEED if count >= STRONG else self._with_second_chance(heard)

@@ -53,6 +53,11 @@ RULES = {
     "jeden Montag und Donnerstag um 18 Uhr": "jeden Montag und Donnerstag um 18 Uhr",
     "jeden zweiten Dienstag um 7 Uhr": "jeden zweiten Dienstag um 7 Uhr",
     "montags um acht Uhr": "jeden Montag um 8 Uhr",
+    "unter der Woche immer um 7 Uhr": "jeden Werktag um 7 Uhr",
+    "montags bis freitags um 7 Uhr": "jeden Werktag um 7 Uhr",
+    "von Montag bis Freitag um 7 Uhr": "jeden Werktag um 7 Uhr",
+    "wochentags um halb acht": "jeden Werktag um 7 Uhr 30",
+    "immer am Wochenende um 9 Uhr": "jeden Samstag und Sonntag um 9 Uhr",
     "täglich um 22 Uhr": "jeden Tag um 22 Uhr",
     "am ersten jedes Monats um neun Uhr": "am 1. jedes Monats um 9 Uhr",
 }

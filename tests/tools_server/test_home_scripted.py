@@ -440,11 +440,23 @@ async def test_what_nothing_can_tell_is_said_to_be_so(small: Small) -> None:
 
 @pytest.mark.parametrize("value", ["open", "closed"])
 async def test_a_lock_says_whether_it_is_locked_and_not_whether_its_door_is_open(small: Small, value: str) -> None:
-    unknown = "I can't look that up: I only know whether the doors are locked."
+    only = "I can't look that up: I only know whether the doors are locked."
+    unknown = f"{only} {'Yes' if value == 'closed' else 'No'}, the Front door in the Hall is locked."
     assert await small.said("home.state", kind="lock", value=value) == unknown
     assert await small.said("home.state", kind="lock", quantity="any", value=value) == unknown
     named = "I can't tell whether the Front door in the Hall is open; I only know that it is locked."
     assert await small.said("home.state", device="front door", value=value) == named
+
+
+async def test_of_many_lights_none_that_is_on_is_left_out(data: Path) -> None:
+    rooms = [f"Room {number:02}" for number in range(14)]
+    devices = [
+        {"name": f"Lamp {room}", "kind": "light", "room": room, "can": ["on"], "state": {"on": room in rooms[12:]}}
+        for room in rooms
+    ]
+    async with house_of(data, devices) as small:
+        answer = await small.said("home.state", kind="light", everything=True)
+    assert answer == "The Lamp Room 12 is on. The Lamp Room 13 is on. Everything else there is off or closed."
 
 
 async def test_who_asks_whether_doors_are_open_hears_of_those_that_can_tell(data: Path) -> None:

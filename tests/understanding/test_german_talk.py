@@ -40,9 +40,11 @@ MUSIC = {"on": True, "playing": False, "volume": 40, "muted": False, "next": Tru
 DEVICES = [
     *(lamp("Küchenlicht", "Küche", on=True), lamp("Hängelampe", "Wohnzimmer", on=True)),
     *(lamp("Stehlampe", "Wohnzimmer"), lamp("Dielenlicht", "Flur"), lamp("Badlicht", "Bad")),
-    *(lamp("Gartenstrahler", "Garten"), lamp("Schreibtischlampe", "Büro")),
+    *(lamp("Gartenstrahler", "Garten"), lamp("Schreibtischlampe", "Büro"), lamp("Sternenlampe", "Mias Zimmer")),
     *(thing("Wasserkocher", "switch", "Küche", {"on": False}), thing("Spülmaschine", "switch", "Küche", {"on": True})),
     *(thing("Wohnzimmerheizung", "climate", "Wohnzimmer", HEATED), thing("Büroheizung", "climate", "Büro", HEATED)),
+    thing("Musikbox", "media", "Mias Zimmer", MUSIC),
+    thing("Vorhang", "cover", "Mias Zimmer", {"open": False, "position": 0}, "curtain"),
     thing("Küchenrollo", "cover", "Küche", {"open": True, "position": 100}, "blind"),
     thing("Garagentor", "cover", "Garage", {"open": False, "position": 0}, "garage"),
     *(thing("Haustür", "lock", "Flur", {"locked": True}), thing("Hintertür", "lock", "Küche", {"locked": False})),
@@ -52,12 +54,12 @@ DEVICES = [
     {**thing("Küchenfenster", "sensor", "Küche", {"open": True}, "window"), "can": []},
     {**thing("Büfenster", "sensor", "Büro", {"open": False}, "window"), "name": "Bürofenster", "can": []},
     *(
-        {"name": name, "kind": "person", "state": {"place": place}}
-        for name, place in (("Jan", "home"), ("Mia", "away"))
+        {"name": name, "kind": "person", "state": {"place": place}, "aliases": aliases}
+        for name, place, aliases in (("Jan", "home", ["Papa"]), ("Mia", "away", []), ("Resi", "home", ["Oma"]))
     ),
 ]
 ROOMS = {"Küche": "Erdgeschoss", "Wohnzimmer": "Erdgeschoss", "Flur": "Erdgeschoss", "Garage": "", "Garten": ""}
-ROOMS |= {"Bad": "Obergeschoss", "Büro": "Obergeschoss"}
+ROOMS |= {"Bad": "Obergeschoss", "Büro": "Obergeschoss", "Mias Zimmer": "Obergeschoss"}
 HOUSE = {
     "floors": [{"name": "Obergeschoss", "aliases": ["oben"]}, {"name": "Erdgeschoss", "aliases": ["unten"]}],
     "rooms": [{"name": room, "floor": floor} for room, floor in ROOMS.items()],

@@ -33,6 +33,7 @@ from tools_server.values.language import text as _
 from tools_server.values.noun_phrases import place as place_name
 
 SHOWN = 100
+MOST_TOLD = 10  # of all that a question is about, before only those are told of that are on
 MOST_SPOKEN = 8  # of the devices of a room
 _NO_PART_OF_A_ROOM = ("person", "scene")
 _SHAPES = {  # who asks for doors means all that are like them
@@ -70,15 +71,29 @@ def looked_up(call: Call, target: DeviceTarget, question: StateQuestion) -> Resu
     whole = DeviceQuestion(question.quantity, question.value, target.kind, target.shape, target.room or target.floor)
     unknown = unanswerable(devices, _allowed(call, every), whole, named=bool(target.device))
     if unknown and question.value in ("open", "closed") and all("locked" in device.state for device in devices):
-        return _result(capital(unknown), devices)  # who asks whether a door is shut wants to know whether it is locked
+        # Who asks whether a door is shut wants to know whether it is locked.
+        locked = replace(whole, value="locked" if question.value == "closed" else "unlocked")
+        state = "" if target.device else f" {answer(devices, locked)}"
+        return _result(f"{capital(unknown)}{state}", devices)
     if unknown and question.quantity != "where":
         raise ToolFailed("not_found", unknown, code="not_found")
     if question.quantity or question.value:
         place = whereabouts(every, whole.value) if all(device.kind == "person" for device in devices) else None
         text = answer(devices, replace(whole, value=place or whole.value))
     else:
-        text = " ".join(f"{capital(clause(the(device), device))}." for device in devices[:10])
+        text = _each(devices)
     return _result(text, devices)
+
+
+def _each(devices: list[Device]) -> str:
+    """Return how every device is; of many, only those that are on, open or unlocked, and that the rest is not."""
+    listed = devices if len(devices) <= MOST_TOLD else [one for one in devices if not _is_at_rest(one)]
+    texts = [f"{capital(clause(the(one), one))}." for one in listed]
+    if len(listed) < len(devices):
+        texts.append(
+            _("Everything else there is off or closed.") if listed else _("Everything there is off or closed.")
+        )
+    return " ".join(texts)
 
 
 def of_place(call: Call, target: DeviceTarget) -> Result:

@@ -222,9 +222,10 @@ def _some(devices: Sequence[Device], question: DeviceQuestion) -> str:
     if len(devices) == 1:
         return clause(the(devices[0]), devices[0])
     reports, how = _how(devices[0], question.value)
-    names = [the(device) for device in devices[:NAMED]]
-    if more := len(devices) - NAMED:
-        names += [SpokenName(_("{count} more").format(count=more))] if more > 0 else []
+    named = NAMED if len(devices) > NAMED + 1 else NAMED + 1  # one name is no longer than "1 more"
+    names = [the(device) for device in devices[:named]]
+    if (more := len(devices) - named) > 0:
+        names.append(SpokenName(_("{count} more").format(count=more)))
     form = _("{count} {things} report {state}: {names}") if reports else _("{count} {things} are {state}: {names}")
     return form.format(
         count=count_words(len(devices)), things=_things(devices, question), state=how, names=listed(names)

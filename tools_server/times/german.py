@@ -127,9 +127,13 @@ def _steps() -> Sequence[_Step]:
         (r"\b(?:einer|einem|eine|einen)(?= (?:" + "|".join(_UNITS) + r"))", "1"),
         (r"\b(?:ein paar|einige)(?= (?:" + "|".join(_UNITS) + r"))", "3"),
         # how often
-        (r"\b(?:an )?(?:jede[nmsr]?|alle) (?:werktage?|arbeitstage?|wochentage?)\b|\bwerktags\b", "every weekday"),
+        (
+            r"\b(?:an )?(?:jede[nmsr]?|alle) (?:werktage?|arbeitstage?|wochentage?)\b|\b(?:werk|wochen)tags\b",
+            "every weekday",
+        ),
+        (r"\b(?:(?:immer )?(?:unter|während) der woche(?: immer)?|(?:von )?montags? bis freitags?)\b", "every weekday"),
         (r"\b(?:an (?:allen |den )?|jeden )?schultage?n?\b", "every weekday"),
-        (r"\b(?:an )?jede[mns]? wochenende\b", "every weekend"),
+        (r"\b(?:(?:an )?jede[mns]?|immer am) wochenende\b", "every weekend"),
         (rf"\bjede[nmsr]? 2te[nrs]? ({_DAY})\b|\bjede[nmsr]? 2nd ({_DAY})\b", _every_other),
         (r"\bjede[nmsr]? (?:2nd|2te[nrs]?) tag\b", "every other day"),
         (rf"\b(?:an )?jede[nmsr]? ({_DAY})(?:{_PART})?\b", lambda match: f"every {_WEEKDAYS[match[1]]}"),
