@@ -797,6 +797,11 @@ def act_of(tool: str, arguments: Mapping[str, Any]) -> str:
     return deed
 
 
+def are_opposite(act: str, other: str) -> bool:
+    """Tell whether one act takes back what the other does: to be on and off, louder and quieter."""
+    return any({act, other} == {*pair} for pair in (*OPPOSITES, *_STEPS.values()))
+
+
 _SETTINGS = ("colour", "kelvin", "brightness", "temperature", "position", "volume", "speed")
 _STEPS = {
     "brightness": ("brighter", "darker"),

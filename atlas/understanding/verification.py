@@ -27,7 +27,7 @@ from atlas.understanding.grammar import Half
 from atlas.understanding.lasting_deeds import for_a_while
 from atlas.understanding.meaning import NO_DEED, TurnMeaning
 from atlas.understanding.names import Names
-from atlas.understanding.parser import BROADCAST, LEAVE, NOT_PARSED, SILENT, Parse, act_of
+from atlas.understanding.parser import BROADCAST, LEAVE, NOT_PARSED, SILENT, Parse, act_of, are_opposite
 from atlas.understanding.patterns import act_pattern
 from atlas.understanding.rivals import parsed
 from atlas.understanding.second_chances import PRONOUNS, SecondChances
@@ -114,6 +114,10 @@ class Verification:
             return meant
         if not parse.commands or len(meant.commands) > len(parse.commands) or _are_one(parse.commands, meant.commands):
             return meant
+        tokens = self._frames.lexicon.known_tokens(turn.text, turn.names)
+        acts = {act_of(one.tool, one.arguments) for one in meant.commands}
+        if any(one.category == "action" and one.value in acts and are_opposite(one.value, parse.act) for one in tokens):
+            return meant  # "turn the telly quieter, one hears it up here"
         return parsed(parse, turn.before)
 
     # ── what is no deed as it was read ──────────────────────────────────────────────────────────────
