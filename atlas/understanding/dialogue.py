@@ -151,7 +151,10 @@ class Dialogue:
         changed = tuple(results[call.id].get("changed") is True for call in calls)
         things: dict[tuple[str, str], Referent] = {}
         for call in calls:
-            for thing in self._things(call, results[call.id].get("data")):
+            rows = [*self._things(call, results[call.id].get("data"))]
+            value = str(call.arguments.get("value"))
+            unlike = [one for one in rows if not _is_so_now(one.state, one.kind, value)]  # "no, two are on"
+            for thing in unlike if call.arguments.get("quantity") == "all" and unlike else rows:
                 things[thing.topic, thing.id] = thing
         tried = tuple(call for message in messages for call in message.calls)
         return EarlierTurn(tuple(calls), changed, tuple(things.values()), tried)
@@ -672,12 +675,20 @@ def _spoken(value: Any) -> Any:
 
 def _is_meant(call: ToolCall, row: Mapping[str, Any]) -> bool:
     """Tell whether an answer named this device: of those that were asked for, which is which are so."""
-    state, is_question = row.get("state"), str(call.arguments.get("quantity")) in ("which", "any", "how_many")
-    wanted = _STATES.get(str(call.arguments.get("value")))
-    if not is_question or wanted is None or not isinstance(state, dict):
+    is_question = str(call.arguments.get("quantity")) in ("which", "any", "how_many")
+    state = row.get("state")
+    if not is_question or not isinstance(state, dict):
         return True
-    name, value = wanted
-    return state.get(name) is value
+    return _is_so_now(state, str(row.get("kind")), str(call.arguments.get("value")))
+
+
+def _is_so_now(state: Mapping[str, Any], kind: str, value: str) -> bool:
+    """Tell whether a device is in the state that was asked about; whether it may be, in one that none is kept of."""
+    wanted = _STATES.get(value)
+    if wanted is None:
+        return True
+    name = "on" if kind == "sensor" else wanted[0]  # what sits on a window says yes where it is open
+    return state.get(name) is wanted[1]
 
 
 def _thing(topic: str, rows: Rows, row: Mapping[str, Any]) -> Referent:

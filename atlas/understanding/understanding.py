@@ -129,7 +129,7 @@ class Reader:
             *(goes_on.dictation, goes_on.called_off, corrections.taken_back),
             *(corrections.half_hour, corrections.as_it_was, corrections.of_several),
             *(declined.prohibition, scopes.restoration, scopes.all_but, scopes.but_otherwise, scopes.all_off),
-            *(declined.to_nobody, goes_on.not_after_all, declined.retraction),
+            *(requests.how_things_are, declined.to_nobody, goes_on.not_after_all, declined.retraction),
             *(goes_on.answer, goes_on.which_device, goes_on.elsewhere),
             *(goes_on.at_another_time, requests.mere_yes, goes_on.one_of_several),
             *(corrections.all_the_way, corrections.instead, corrections.another_thing, goes_on.how_much_of_nothing),
