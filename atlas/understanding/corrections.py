@@ -19,6 +19,10 @@ from atlas.understanding.sentence_reader import SentenceReader
 from atlas.understanding.slots import Command
 
 _WAYS = {"open": "home.open", "up": "home.open", "close": "home.close", "down": "home.close"}
+_REVERSE = {"home.open": "home.close", "home.close": "home.open"}
+_GOES_ON = ("home.play", "home.pause", "home.next", "home.previous", "home.mute", "home.clean", "home.mow", "home.dock")
+_LOOKS = ("home.state", "home.list")
+_MOVED = ("cover", "valve", "lock")  # kinds that are not moved without a yes, where they were to stand still
 
 
 class Corrections:
@@ -38,6 +42,9 @@ class Corrections:
         self._corrects, self._corrects_one = act_pattern(tables, "corrects"), act_pattern(tables, "corrects_one")
         self._all_the_way = act_pattern(tables, "all_the_way")
         self._instead = act_pattern(tables, "instead")
+        talk: Mapping[str, str] = tables["dialogue"]
+        self._stops, self._other_way = pattern(talk, "stops"), pattern(talk, "other_way")
+        self._put_back: str = talk.get("put_back", "")
         self._on: Mapping[str, bool] = tables["on_or_off"]
 
     def set_anew(self, turn: DialogueTurn) -> TurnMeaning | None:
@@ -54,6 +61,37 @@ class Corrections:
         alone = len(turn.last.calls) == 1
         commands = self._follow_ups.taken_back(turn.text, turn.history) if alone else ()
         return leaning(commands) if commands else None
+
+    def stopped(self, turn: DialogueTurn) -> TurnMeaning | None:
+        """Return what takes the last deed on devices back, for "stop"; what moves or locks is asked about.
+
+        To whom nothing was changed that is no more than the silence of what rings. Players and robots have a "stop".
+        """
+        last = turn.last.last
+        if last is None or not last.name.startswith("home.") or last.name in _GOES_ON:
+            return None
+        if not self._stops.fullmatch(turn.heard.text.strip(" .,!")):
+            return None
+        if last.name in _LOOKS or not any(turn.last.changed):
+            return TurnMeaning(commands=(Command("alarms.stop", {}),))
+        moves = {thing.kind for thing in turn.last.things} & {*_MOVED}
+        if moves or len(turn.last.calls) != 1:
+            return self._questions.whether(self._put_back, (Command(UNDO, {}),))
+        return leaning((Command(UNDO, {}),))
+
+    def other_way(self, turn: DialogueTurn) -> TurnMeaning | None:
+        """Return the reverse of the last deed, which went the wrong way: "open the blind", "no, the other way"."""
+        last = turn.last.last
+        if last is None or not self._other_way.fullmatch(turn.heard.text.strip(" .,!")):
+            return None
+        targets = [{"device": thing.name} for thing in turn.last.things]
+        if last.name in _REVERSE:
+            return leaning(tuple(Command(_REVERSE[last.name], target) for target in targets))
+        by = last.arguments.get("by")
+        if last.name != "home.adjust" or not isinstance(by, (int, float)):
+            return None
+        given = {"what": last.arguments["what"], "by": -2 * by}  # from where it was before
+        return leaning(tuple(Command(last.name, {**given, **target}) for target in targets))
 
     def half_hour(self, turn: DialogueTurn) -> TurnMeaning | None:
         """Return the question which half hour is meant where only "half" is put right: of seven, or of eight?"""
