@@ -109,7 +109,10 @@ class Requests:
         commands = self._sentences.of_devices(turn.text, turn.names, turn.room)
         if not commands or any(map(self._grammar.is_negated, turn.readings[1:])):
             return None
-        leans = None
+        leans, parse = None, turn.parse
+        of_a_place = turn.before.devices and not self._frames.names_one(turn.text, turn.names)
+        if of_a_place and parse.is_of_devices and parse.named:  # "and off in the bathroom", of the heating
+            return parsed(parse, turn.before)
         if not name_any(commands):
             leans = self._continuations.reference(turn)
             if not leans and all(one.tool in ("home.adjust", "home.set") for one in commands):

@@ -102,7 +102,10 @@ class Reader:
         self._hesitations = Hesitations(tables)
         self._says_left: str = tables["left"]["says"]
         self._shared_nouns = SharedNouns(
-            frame_words.get("shares", ""), frame_words.get("described", ""), frame_words.get("apposed", ("", ""))
+            frame_words.get("shares", ""),
+            frame_words.get("described", ""),
+            frame_words.get("apposed", ("", "")),
+            frame_words.get("short", ("", "")),
         )
         self._excepted_days = ExceptedDays(tables.get("excepted_days", {}))
         self._rejected_values = RejectedValues(tables.get("rejects", {}), grammar.digits, tables["slips"])
