@@ -203,6 +203,13 @@ class Continuations:
         surely = surely and not again  # of a series only the next may be meant
         return leaning(cancels) if surely else self._questions.whether(self._cancel_it, cancels)
 
+    def nowhere(self, turn: DialogueTurn) -> TurnMeaning | None:
+        """Return the question which, where a room is meant that nobody can tell: it is not the one they are in."""
+        open_where = self._dialogue.leaves_open_where(turn.text, turn.exchanges)
+        frames, text = self._sentences.frames, turn.text
+        of_devices = frames.names_one(text, turn.names) or frames.wants_a_deed(text) or frames.asks(text)
+        return self._questions.which_device if open_where and of_devices else None
+
     def talk(self, turn: DialogueTurn) -> TurnMeaning | None:
         """Return nothing to do for what goes on with mere talk: "another one", after a joke."""
         talked = bool(turn.exchanges) and not turn.last.tried

@@ -71,6 +71,9 @@ class EarlierTurn:
         return bool(self.calls) and self.calls[-1].name.startswith(("home.", LATER, UNDO))
 
 
+NOTHING_BEFORE = EarlierTurn((), (), ())
+
+
 def recent(turn: Turn) -> tuple[Message, ...]:
     """Return what a turn may lean on: nothing, once the last exchange is too long ago."""
     last = turn.history[-1].at if turn.history else 0.0
@@ -97,6 +100,8 @@ class Dialogue:
         self._restores = pattern(words, "restores")
         self._indoors = pattern(words, "indoors")
         self._place = re.compile(words["there"], re.IGNORECASE)
+        self._that_room, self._own_room = pattern(words, "that_room"), pattern(words, "own_room")
+        self._of_one: str = words.get("of_one", "(?!)")
         self._at_place: str = words["at_place"]
         self._one_of = re.compile(words["one_of"], re.IGNORECASE)
         self._any_of = pattern(words, "any_of")
@@ -201,18 +206,48 @@ class Dialogue:
             for command in made
         )
 
-    def placed(self, text: str, last: EarlierTurn, room: str = "") -> str:
+    def placed(self, text: str, exchanges: Sequence[EarlierTurn], room: str = "", names: Names = NOBODY) -> str:
         """Return a text with the room in the place of "there", and of "here" where other rooms were spoken of.
 
         "That lamp" is the one that was spoken of, where it was one.
         """
+        last = exchanges[0] if exchanges else NOTHING_BEFORE
         text = self._that_one.sub(lambda one: self._pointed_at(one, last) or one[0], text)
-        if (spoken_of := _room(last)) and (there := self._place.search(text)):
+        there = self._place.search(text) or self._that_room.search(text)
+        if there and (spoken_of := self._room_spoken_of(exchanges, names)):
             return text[: there.start()] + self._at_place.format(spoken_of) + text[there.end() :]
         here = self._frames.says_here(text) if room and last.things else None
         if here and all(thing.room and thing.room.casefold() != room.casefold() for thing in last.things):
             return text[: here.start()] + self._at_place.format(room) + text[here.end() :]
         return text
+
+    def _room_spoken_of(self, exchanges: Sequence[EarlierTurn], names: Names) -> str:
+        """Return the one room of the last exchange in which any was spoken of, be it done or only asked about."""
+        for exchange in exchanges[:AGREES_BACK]:
+            if room := _room(exchange):
+                return room
+            if rooms := self._frames.rooms_in(exchange.request, names):
+                return next(iter(rooms)) if len(rooms) == 1 else ""
+            if exchange.things:
+                return ""
+        return ""
+
+    def owned(self, text: str, person: str, room: str, names: Names) -> str:
+        """Return a text with the speaker's own room by its name, where one is called after them or they are in one."""
+        mine = self._own_room.search(text)
+        if mine is None:
+            return text
+        after = [
+            one.name for one in names.rooms if person and re.match(self._of_one.format(re.escape(person)), one.name)
+        ]
+        after = after or [
+            one.name for one in names.rooms if one.name == room and re.match(self._of_one.format(r"\w+"), room)
+        ]
+        return f"{text[: mine.start()]}{self._at_place.format(after[0])}{text[mine.end() :]}" if after else text
+
+    def leaves_open_where(self, text: str, exchanges: Sequence[EarlierTurn]) -> bool:
+        """Tell whether a text is of a room that nobody can tell: "in there", where none was spoken of; "in my room"."""
+        return bool(self._own_room.search(text) or (exchanges and self._that_room.search(text)))
 
     def titled(self, text: str, exchanges: Sequence[EarlierTurn]) -> str:
         """Return a text with the title of what was spoken of in the place of "it": "remind me about it tonight"."""

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from atlas.conversation import Message, Turn
-from atlas.understanding.dialogue import UNDO, Dialogue, EarlierTurn, recent
+from atlas.understanding.dialogue import NOTHING_BEFORE, UNDO, Dialogue, EarlierTurn, recent
 from atlas.understanding.follow_ups import FollowUps
 from atlas.understanding.meaning import TurnMeaning
 from atlas.understanding.names import Names
@@ -87,11 +87,14 @@ class DialogueTurns:
     def beside_history(self, heard: SpokenTurn) -> DialogueTurn:
         """Return a turn beside its history, with the places and titles written out that it leaves to that."""
         exchanges = tuple(self.dialogue.exchanges(recent(heard.turn)))
-        last = exchanges[0] if exchanges else EarlierTurn((), (), ())
+        last = exchanges[0] if exchanges else NOTHING_BEFORE
         before, readings = _before(exchanges), heard.readings
+        person = heard.turn.actor.person
+        readings = tuple(self.dialogue.owned(text, person, heard.room, heard.names) for text in readings)
+        if exchanges:
+            readings = tuple(self.dialogue.placed(text, exchanges, heard.room, heard.names) for text in readings)
         if before.act:
             readings = tuple(self.dialogue.addressed(text, exchanges) for text in readings)
-            readings = tuple(self.dialogue.placed(text, last, heard.room) for text in readings)
             readings = tuple(self.dialogue.titled(text, exchanges) for text in readings)
         return DialogueTurn(heard, readings, exchanges, last, before)
 

@@ -167,7 +167,7 @@ class Scopes:
         if near != list(meant.commands):
             return self._on_lists(heard, meant, near)
         spoken_of = self._turns.beside_history(heard).before.devices
-        there = self._places.held_to(meant.commands, heard.text, heard.names, spoken_of)
+        there = self._places.held_to(meant.commands, heard.text, heard.names, spoken_of, heard.room)
         return replace(meant, commands=there)
 
     def _on_lists(self, heard: SpokenTurn, meant: TurnMeaning, near: Sequence[Command | None]) -> TurnMeaning:

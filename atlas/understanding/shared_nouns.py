@@ -19,7 +19,7 @@ class SharedNouns:
     """Writes them out in one language.
 
     `joint` is the pattern of words between two names, `places` of those between a thing and what tells it apart;
-    `short` is the noun that rooms are called by, and the words before a room that is named without it: "in the utility";
+    `short` is the noun that rooms are called by, and the words before one that is named without it: "in the utility";
     `apposed` is the pattern of a thing and, behind it, the room that tells which one is meant, and what it means.
     """
 

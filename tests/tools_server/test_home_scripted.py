@@ -343,7 +343,7 @@ async def test_players_play_what_is_asked_for_skip_and_fall_silent(small: Small)
     assert await small.said("home.next") == "The Radio in the Kitchen skips to the next one."
     assert await small.said("home.previous", device="radio") == "The Radio in the Kitchen goes back to the one before."
     assert await small.said("home.mute") == "The Radio in the Kitchen is now muted."
-    assert await small.said("home.mute", muted=False) == "The Radio in the Kitchen is now not muted."
+    assert await small.said("home.mute", muted=False) == "The Radio in the Kitchen has its sound back."
     assert await small.said("home.pause") == "The Radio in the Kitchen is now paused."
     assert await small.refused("home.play") == (
         "invalid",
@@ -594,7 +594,7 @@ async def test_who_is_not_known_is_not_invented(small: Small) -> None:
         ("home.mute", {"muted": False, "device": "radio"}, "give the Radio in the Kitchen its sound back"),
         ("home.clean", {}, "let Robbie clean"),
         ("home.dock", {"kind": "mower"}, "send the Mower back"),
-        ("home.scene", {"name": "movie night"}, "set the Movie night"),
+        ("home.scene", {"name": "movie night"}, "set the scene Movie night"),
     ],
 )
 async def test_what_is_to_be_done_later_is_said_by_what_it_would_do(

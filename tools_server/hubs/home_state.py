@@ -119,7 +119,7 @@ def _nothing_tells(target: DeviceTarget) -> ToolFailed:
     place = target.room or target.floor
     if not place:
         return ToolFailed("not_found", _("There is nothing here that tells me how it is."), code="not_found")
-    sentence = _("There is nothing in the {place} that tells me how it is.").format(place=place_name(place))
+    sentence = _("There is nothing in {place:the} that tells me how it is.").format(place=place_name(place))
     return ToolFailed("not_found", sentence, code="not_found")
 
 

@@ -314,7 +314,7 @@ def _where(device: Device) -> str:
     if device.kind == "person":
         return place_clause(the(device), device)
     if device.room:
-        return _("{device} is in the {room}").format(device=the(replace(device, room="")), room=placed(device.room))
+        return _("{device} is in {room:the}").format(device=the(replace(device, room="")), room=placed(device.room))
     return _("I don't know where {device} is").format(device=the(device))
 
 
@@ -358,15 +358,15 @@ def measure_answer(devices: Sequence[Device], measure: str, place: str = "") -> 
 
 def _measured_in(place: str, measure: str, value: str) -> str:
     if measure == "temperature":
-        return _("the {place} is {value}").format(place=placed(place), value=value)
+        return _("{place:the} is {value}").format(place=placed(place), value=value)
     what = placed(_(MEASURES.get(measure, measure.replace("_", " "))))
-    return _("the {measure} in the {place} is {value}").format(measure=what, place=placed(place), value=value)
+    return _("the {measure} in {place:the} is {value}").format(measure=what, place=placed(place), value=value)
 
 
 def _measured_by(device: Device, measure: str, value: str) -> str:
     if device.kind == "sensor":
         if measure == "temperature" and device.room:
-            return _("the {place} is {value}").format(place=placed(device.room), value=value)
+            return _("{place:the} is {value}").format(place=placed(device.room), value=value)
         return _("{device} {device:says|say} {value}").format(device=the(device), value=value)
     if measure == "mode":
         return _("{device} {device:is|are} set to {value}").format(device=the(device), value=value)
@@ -378,6 +378,6 @@ def nothing_measures(measure: str, place: str) -> str:
     """Return the honest answer where nothing can tell."""
     what = placed(_(MEASURES.get(measure, measure.replace("_", " "))))
     if place:
-        form = _("I can't look that up: no {measure} sensor is in the {place}.")
+        form = _("I can't look that up: no {measure} sensor is in {place:the}.")
         return form.format(measure=what, place=placed(place))
     return _("I can't look that up: nothing here measures the {measure}.").format(measure=what)
