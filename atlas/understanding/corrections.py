@@ -5,12 +5,14 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from atlas.conversation import ToolCall
+from atlas.understanding import moments
 from atlas.understanding.chances import SURE_TO_GO_ON
 from atlas.understanding.choices import MeaningChoice
 from atlas.understanding.clarifications import Clarifications
 from atlas.understanding.command_traits import are_like, name_any
 from atlas.understanding.dialogue import UNDO
 from atlas.understanding.dialogue_turn import DialogueTurn, DialogueTurns
+from atlas.understanding.frame_words import Token
 from atlas.understanding.meaning import NO_DEED, TurnMeaning, leaning
 from atlas.understanding.parser import AMEND
 from atlas.understanding.patterns import act_pattern, pattern
@@ -22,6 +24,7 @@ _WAYS = {"open": "home.open", "up": "home.open", "close": "home.close", "down": 
 _REVERSE = {"home.open": "home.close", "home.close": "home.open"}
 _GOES_ON = ("home.play", "home.pause", "home.next", "home.previous", "home.mute", "home.clean", "home.mow", "home.dock")
 _LOOKS = ("home.state", "home.list")
+_ROOM_BY_ROOM = ("home.clean", "home.play")
 _MOVED = ("cover", "valve", "lock")  # kinds that are not moved without a yes, where they were to stand still
 
 
@@ -44,6 +47,8 @@ class Corrections:
         self._instead = act_pattern(tables, "instead")
         talk: Mapping[str, str] = tables["dialogue"]
         self._stops, self._other_way = pattern(talk, "stops"), pattern(talk, "other_way")
+        self._not_there, self._not = pattern(talk, "not_there"), pattern(talk, "not_it")
+        self._with_it = pattern(talk, "with_it")
         self._put_back: str = talk.get("put_back", "")
         self._on: Mapping[str, bool] = tables["on_or_off"]
 
@@ -92,6 +97,48 @@ class Corrections:
             return None
         given = {"what": last.arguments["what"], "by": -2 * by}  # from where it was before
         return leaning(tuple(Command(last.name, {**given, **target}) for target in targets))
+
+    def in_another_room(self, turn: DialogueTurn) -> TurnMeaning | None:
+        """Return what was begun in a wrong room, in the right one: "no, not the lounge, the kitchen"."""
+        last, names = turn.last.last, turn.names
+        if last is None or last.name not in _ROOM_BY_ROOM or not turn.last.changed[-1]:
+            return None
+        text = turn.heard.verbatim[0]
+        known = self._sentences.frames.lexicon.known_tokens(text, names)
+        rooms = [token for token in known if token.category == "room"]
+        if len(rooms) != 2 or not self._names_only_rooms(text, rooms):
+            return None
+        wrong, right = (one.value for one in rooms)
+        there = {last.arguments.get("room"), *(thing.room for thing in turn.last.things)}
+        if wrong not in there or right == wrong:
+            return None
+        anew = {name: value for name, value in last.arguments.items() if name != "device"} | {"room": right}
+        if last.name == "home.clean":
+            return leaning((Command(last.name, {"room": right}),))
+        stops = tuple(Command("home.pause", {"device": thing.name}) for thing in turn.last.things)
+        return leaning((*stops, Command(last.name, anew)))
+
+    def _names_only_rooms(self, text: str, rooms: Sequence[Token]) -> bool:
+        """Whether a text says no more than that it was not the first of two rooms."""
+        at = [text.casefold().find(room.text.casefold()) for room in rooms]
+        before, between = text[: at[0]], text[at[0] + len(rooms[0].text) : at[1]]
+        rest = f"{before} {between} {text[at[1] + len(rooms[1].text) :]}"
+        negated = self._sentences.grammar.is_negated(before) and not self._not.search(between)
+        return at[0] < at[1] and negated and bool(self._not_there.fullmatch(" ".join(rest.split()).strip(" .,!")))
+
+    def beside_an_alarm(self, turn: DialogueTurn) -> TurnMeaning | None:
+        """Return a deed that is to be done when the alarm rings that was just set: "with the blinds open"."""
+        last, match = turn.last.last, self._with_it.fullmatch(turn.text.strip(" .,!"))
+        if match is None or last is None or last.name != "alarms.set" or not turn.last.changed[-1]:
+            return None
+        when = str(last.arguments.get("when", ""))
+        kinds = {part.kind for one in moments.find(when) for part in one.parts}
+        deeds = self._sentences.commands(match["wish"], turn.names, turn.room)
+        if not deeds or any(one.topic != "home" for one in deeds):
+            return None
+        # Of an hour alone an alarm takes the next morning's, and a deed the next one; of a series there is no deed.
+        told = {"day", "clock"} <= kinds and "often" not in kinds
+        return leaning(tuple(one.later(when=when) for one in deeds)) if told else NO_DEED
 
     def half_hour(self, turn: DialogueTurn) -> TurnMeaning | None:
         """Return the question which half hour is meant where only "half" is put right: of seven, or of eight?"""

@@ -597,6 +597,8 @@ class Dialogue:
         """Return a call for another device, room or floor; `None` when `rest` names none."""
         if not self._table.of(call.name).target:
             return None
+        if here and (said_here := self._frames.says_here(rest)):
+            rest = rest[: said_here.start()] + self._at_place.format(here) + rest[said_here.end() :]
         if call.arguments.get("kind") and self._indoors.fullmatch(rest):  # "any lights on outside?" – "and inside?"
             anywhere = {key: value for key, value in call.arguments.items() if key not in ("device", "room", "floor")}
             any_so = {"quantity": "any"} if call.name == "home.state" and call.arguments.get("value") else {}

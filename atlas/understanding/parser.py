@@ -160,7 +160,7 @@ class Parser:
         self._unwanted = pattern(words, "unwanted")
         self._conditions = SoughtPattern(pattern(words, "conditions"))
         self._wondering = pattern(words, "wondering")
-        self._joint = pattern(words, "joint")
+        self._joint, self._pronoun = pattern(words, "joint"), pattern(words, "pronouns_of_persons")
         self._that = pattern(words, "that")
         self._part_of, self._of_another = pattern(words, "part_of"), pattern(words, "of_another")
         ones = {str(word): value for value, word in enumerate(grammar.tables["numbers"]) if value < LEAST_SCALE}
@@ -458,6 +458,11 @@ class Parser:
             return [Token("device", alike[0], alike[0].name)] if len(alike) == 1 else named
         if not spoken_of or any(token.category in ("device", "kind") for token in named):
             return named
+        places = [one.value for one in named if one.category in ("room", "floor")]
+        rooms = {one.name for one in names.rooms if one.name in places or one.floor in places}
+        some_there = not rooms or any(one.kind == spoken_of[0].kind and one.room in rooms for one in names.devices)
+        if named and not some_there:
+            return named  # "close the garage", after a lock
         if named and len({one.kind for one in spoken_of}) == 1:  # "and in the hall"
             return [*named, Token("kind", (spoken_of[0].kind, spoken_of[0].shape, len(spoken_of) > 1), "")]
         return [Token("device", one, one.name) for one in spoken_of]
@@ -474,6 +479,8 @@ class Parser:
             value = reading.slot(slot.rstrip("!"), self._grammar, self._spared if act == _CANCEL_ALARM else None)
             if slot == "person!" and arguments.get(argument) and value in reading.phrase("T"):
                 continue  # "leave him a message that Nana waits"
+            if act == "presence.where" and not value and reading.text and not self._pronoun.search(reading.text):
+                continue  # "and the mother", of nobody who is known
             goes_on_here = goes_on and argument not in gone
             if not value and (goes_on_here or (slot == "place" and self._there.search(reading.text))):
                 value = next(

@@ -77,12 +77,24 @@ class Requests:
         """Return the look at all that can be in a state, where no kind is named: "is anything still on upstairs?"."""
         spoken_of = [one for one in turn.names.devices if one.name in turn.before.devices]
         questions = self._state_questions
+        if measured := self._measured_in_a_place(turn):
+            return TurnMeaning(commands=measured)
         looks = questions.read(turn.text, turn.names, turn.room, spoken_of)
         if not looks and (asked := self._state_asked(turn)):
             looks = questions.elsewhere(
                 turn.text, asked.arguments, turn.names, turn.room, is_last=asked is turn.last.last
             )
         return TurnMeaning(commands=looks) if looks else None
+
+    def _measured_in_a_place(self, turn: DialogueTurn) -> tuple[Command, ...]:
+        """Return the look at what is measured in the place that is named: its "it" is nothing that was spoken of."""
+        if not turn.before.act or not self._frames.asks(turn.text):
+            return ()
+        looks = self._sentences.commands(turn.text, turn.names, turn.room)
+        where = {one.arguments.get("floor") for one in looks if "measure" in one.arguments}
+        known = self._frames.lexicon.known_tokens(turn.text, turn.names)
+        floors = {one.value for one in known if one.category == "floor"}
+        return tuple(looks) if where and where <= floors and only_look(looks) else ()
 
     @staticmethod
     def _state_asked(turn: DialogueTurn) -> ToolCall | None:
