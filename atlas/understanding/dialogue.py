@@ -31,7 +31,7 @@ MOST_THINGS = 12  # that one "them" may mean
 LOOKED_BACK = 4  # exchanges in which "the other one" may have been named beside the first
 ONE_BY_ONE = ("timers", "alarms", "reminders")  # topics whose things are set one after the other
 TITLED = ("calendar", "reminders", "tasks", "lists")  # topics whose things are called by words
-UNDO = "history.undo"
+UNDO, SCENE = "history.undo", "home.scene"
 AGREES_BACK = 2  # exchanges in which "them" may have its like
 
 Commands = Callable[[str], tuple[Command, ...]]  # what a text is by itself
@@ -101,6 +101,7 @@ class Dialogue:
         self._indoors = pattern(words, "indoors")
         self._place = re.compile(words["there"], re.IGNORECASE)
         self._that_room, self._own_room = pattern(words, "that_room"), pattern(words, "own_room")
+        self._this_room = pattern(words, "this_room")
         self._of_one: str = words.get("of_one", "(?!)")
         self._at_place: str = words["at_place"]
         self._one_of = re.compile(words["one_of"], re.IGNORECASE)
@@ -231,6 +232,10 @@ class Dialogue:
             if exchange.things:
                 return ""
         return ""
+
+    def here_by_name(self, text: str, room: str) -> str:
+        """Return a text with the speaker's room in the place of "this room"."""
+        return self._this_room.sub(room, text) if room else text
 
     def owned(self, text: str, person: str, room: str, names: Names) -> str:
         """Return a text with the speaker's own room by its name, where one is called after them or they are in one."""
@@ -535,10 +540,18 @@ class Dialogue:
 
     def set_anew(self, text: str, last: EarlierTurn) -> tuple[Command, ...]:
         """Return the setting of what was last spoken of: brighter, not so bright, a bit more, to so much."""
-        if last.last is None or not self._table.of(last.last.name).target:
-            return ()
         words = self._grammar.plain_words(text)
+        if last.last is None:
+            return ()
+        if last.last.name == SCENE and (step := self._stepped.fullmatch(words)) and step["step"]:
+            what = self._steps.get(step["step"].lower(), {}).get("light")  # a scene is dimmed by its lights
+            return (Command("home.adjust", {"what": what[0], "by": what[1], "kind": "light"}),) if what else ()
+        if not self._table.of(last.last.name).target:
+            return ()
         kind = _kind(last)
+        alike = tuple(thing for thing in last.things if thing.kind == kind)
+        last = replace(last, things=alike) if alike else last  # of "mute the telly and dim the lights" the lights
+        assert last.last
         changed = [call for call in last.calls if call.name == "home.adjust" and call.arguments.get("by")]
         if changed and (self._more.fullmatch(words) or self._less.fullmatch(words)):
             sign = 1 if self._more.fullmatch(words) else -1

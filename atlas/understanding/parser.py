@@ -47,6 +47,7 @@ from atlas.understanding.spoken_tools import open_spoken_tools
 
 LONGEST_CHARACTERS = 300
 LONGEST_PIECES = 40
+SHORT_PIECES = 3  # of a question that only names somebody else
 SILENT = ("nothing", "talk", "cannot", "health", "emergency")
 _ORDINARY = ("nothing", "talk")  # where a likely wish is asked about
 AMEND = "amend"  # puts right what was done just before: another time, thing or number in its place
@@ -370,7 +371,8 @@ class Parser:
                 wanted = not self._forbids_message(likely, reading, names)
             else:
                 wanted = _looks(act) or not self._is_unwanted(likely, reading.text)
-            if act == "presence.where" and self.frames.calls_somebody(reading.text, names):
+            goes_on = before.act == act and len(reading.pieces) <= SHORT_PIECES  # "and Leo"
+            if act == "presence.where" and not goes_on and self.frames.calls_somebody(reading.text, names):
                 wanted = bool(self._whereabouts.search(reading.text))  # "tell me, Anna, who left the shoes there?"
             return (command,) if command and wanted else ()
         if self._forbids(likely, reading.text, names):
