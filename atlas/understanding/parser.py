@@ -47,7 +47,7 @@ from atlas.understanding.spoken_tools import open_spoken_tools
 
 LONGEST_CHARACTERS = 300
 LONGEST_PIECES = 40
-SHORT_PIECES = 3  # of a question that only names somebody else
+SHORT_PIECES = 2  # of a question that only names somebody else
 SILENT = ("nothing", "talk", "cannot", "health", "emergency")
 _ORDINARY = ("nothing", "talk")  # where a likely wish is asked about
 AMEND = "amend"  # puts right what was done just before: another time, thing or number in its place
