@@ -55,7 +55,9 @@ class Corrections:
     def set_anew(self, turn: DialogueTurn) -> TurnMeaning | None:
         """Return the last deed with another value: "oh no, I can't hear it now, louder"."""
         wanted = filter(None, (turn.text, self._sentences.frames.without_reason(turn.text)))
-        commands = next(filter(None, (self._dialogue.set_anew(text, turn.last) for text in wanted)), ())
+        commands = next(
+            filter(None, (self._dialogue.set_anew(text, turn.last, turn.heard.text) for text in wanted)), ()
+        )
         commands = commands or self._dialogue.more_elsewhere(turn.text, turn.last, turn.names, turn.room)
         return leaning(commands) if commands else None
 
@@ -273,7 +275,7 @@ class Corrections:
 
     def left_alone(self, turn: DialogueTurn) -> TurnMeaning | None:
         """Return what is said where all stays as it is: "leave it"."""
-        left = self._follow_ups.left_alone(turn.text)
+        left = self._follow_ups.left_alone(turn.text) or self._follow_ups.left_alone(turn.heard.text)
         return TurnMeaning(reply=left) if left else None
 
     def of_itself(self, turn: DialogueTurn) -> TurnMeaning | None:

@@ -113,6 +113,7 @@ class Dialogue:
         self._steps: Mapping[str, Mapping[str, tuple[str, int]]] = words["steps"]
         self._set_to = re.compile(words["set_to"], re.IGNORECASE)
         self._settings: Mapping[str, str] = words["settings"]
+        self._qualities = {kind: re.compile(way, re.IGNORECASE) for kind, way in words.get("qualities", {}).items()}
         self._more = re.compile(words["more"], re.IGNORECASE)
         self._less = re.compile(words["less"], re.IGNORECASE)
         self._except = re.compile(words["except"], re.IGNORECASE)
@@ -227,7 +228,9 @@ class Dialogue:
         for exchange in exchanges[:AGREES_BACK]:
             if room := _room(exchange):
                 return room
-            if rooms := self._frames.rooms_in(exchange.request, names):
+            named = self._frames.devices_in(exchange.request, names, "")
+            rooms = self._frames.rooms_in(exchange.request, names)
+            if rooms := rooms | {one.room for one in names.devices if one.name in named and one.room}:
                 return next(iter(rooms)) if len(rooms) == 1 else ""
             if exchange.things:
                 return ""
@@ -538,8 +541,11 @@ class Dialogue:
         form = self._labels.get(thing.kind) or self._labels.get(thing.topic) or "{}"
         return form.format(thing.name)
 
-    def set_anew(self, text: str, last: EarlierTurn) -> tuple[Command, ...]:
-        """Return the setting of what was last spoken of: brighter, not so bright, a bit more, to so much."""
+    def set_anew(self, text: str, last: EarlierTurn, spoken: str = "") -> tuple[Command, ...]:
+        """Return the setting of what was last spoken of: brighter, not so bright, a bit more, to so much.
+
+        `spoken`: all words of the turn, which may say of what kind it is: "not that bright, thirty".
+        """
         words = self._grammar.plain_words(text)
         if last.last is None:
             return ()
@@ -548,7 +554,9 @@ class Dialogue:
             return (Command("home.adjust", {"what": what[0], "by": what[1], "kind": "light"}),) if what else ()
         if not self._table.of(last.last.name).target:
             return ()
-        kind = _kind(last)
+        kinds = {thing.kind for thing in last.things}
+        of_quality = next((one for one, way in self._qualities.items() if one in kinds and way.search(spoken)), "")
+        kind = of_quality or _kind(last)
         alike = tuple(thing for thing in last.things if thing.kind == kind)
         last = replace(last, things=alike) if alike else last  # of "mute the telly and dim the lights" the lights
         assert last.last
@@ -579,7 +587,8 @@ class Dialogue:
         elif (number := self._set_to.fullmatch(self._grammar.digits(words))) and kind in self._settings:
             anew = {self._settings[kind]: int(number["number"])}
         tool = "home.adjust" if "by" in anew else "home.set"
-        return tuple(Command(tool, target | anew) for target in self._targets(last)) if anew else ()
+        each = [{"device": thing.name} for thing in last.things] if of_quality and len(kinds) > 1 else ()
+        return tuple(Command(tool, target | anew) for target in each or self._targets(last)) if anew else ()
 
     def more_elsewhere(self, text: str, last: EarlierTurn, names: Names, here: str) -> tuple[Command, ...]:
         """Return the change of another thing of the last one's kind: "and the bedroom two more", of the heating."""

@@ -105,6 +105,11 @@ class DialogueTurns:
             readings = tuple(self._corrects.sub("", text) for text in readings)
             readings = tuple(self.follow_ups.contrasted(text) or text for text in readings)
             readings = tuple(self._wanted(text, turn) for text in readings)
+            names_one, whole = self._sentences.frames.names_one, turn.readings
+            readings = tuple(  # "not Ruby's light, put hers back on" is of no other
+                before if names_one(before, turn.names) and not names_one(text, turn.names) else text
+                for before, text in zip(whole, readings, strict=True)
+            )
         parse = self._sentences.parse(readings[0], turn.names, turn.room, turn.before)
         return replace(turn, readings=readings, parse=parse)
 
