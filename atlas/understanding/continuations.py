@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 from functools import lru_cache
 
@@ -15,7 +16,7 @@ from atlas.understanding.dialogue import UNDO, with_target
 from atlas.understanding.dialogue_turn import DialogueTurn, DialogueTurns, SpokenTurn, Understand
 from atlas.understanding.grammar import Half
 from atlas.understanding.meaning import NO_DEED, TurnMeaning, leaning
-from atlas.understanding.parser import BROADCAST, LONGEST_CHARACTERS, SILENT
+from atlas.understanding.parser import BROADCAST, LONGEST_CHARACTERS, SILENT, act_of
 from atlas.understanding.patterns import pattern
 from atlas.understanding.rivals import parsed
 from atlas.understanding.scopes import Scopes
@@ -25,6 +26,7 @@ from atlas.understanding.spoken_tools import SpokenTools, open_spoken_tools
 from atlas.understanding.which import Which
 
 SWITCHED = ("home.turn", "home.open", "home.close", "home.lock", "home.unlock")  # that twice is as good as once
+_LETTERS = re.compile(r"\w")
 MOST_PARSED = 2  # things that "it" may mean, in sentences that only the parser reads: each takes milliseconds
 
 
@@ -95,7 +97,7 @@ class Continuations:
         """Return the deed of the sentence before on the device named now: "turn it up", "which one?", "the radio"."""
         if not turn.history or turn.history[-1].text != self._questions.which_device.reply:
             return None
-        if not self._names_things_alone(turn):
+        if not self._names_things_alone(turn) or self._sets_a_scene(turn):
             return None
         earlier = next((message.text for message in reversed(turn.history) if message.author == "user"), "")
         if (rest := self._scopes.all_but_now(earlier, turn)) is not None:
@@ -105,6 +107,13 @@ class Continuations:
         meant = meant or self._sentences.of_devices(both, turn.names, turn.room)
         meant = meant or self._sentences.learned_in(turn.names, turn.room)(both)
         return leaning(meant) if meant else None
+
+    @staticmethod
+    def _sets_a_scene(turn: DialogueTurn) -> bool:
+        """Whether a turn is the name of a scene, which is a wish of its own: "good night"."""
+        spoken = "".join(_LETTERS.findall(turn.text.casefold()))
+        scenes = (one for one in turn.names.devices if one.kind == "scene")
+        return any("".join(_LETTERS.findall(name.casefold())) == spoken for one in scenes for name in one.all_names)
 
     def _names_things_alone(self, turn: DialogueTurn) -> bool:
         """Whether a turn may answer the question which: it names a thing or a place, and is no sentence of its own."""
@@ -118,7 +127,9 @@ class Continuations:
 
     def elsewhere(self, turn: DialogueTurn) -> TurnMeaning | None:
         """Return what could not be done, for what is named now: "there are no fans here", "the one in the bedroom"."""
-        if not turn.last.tried or turn.last.calls or self._says_yes.fullmatch(turn.heard.text.strip(" .,!")):
+        if not turn.last.tried or turn.last.calls or self._sets_a_scene(turn):
+            return None
+        if self._says_yes.fullmatch(turn.heard.text.strip(" .,!")):
             return None
         call, words = turn.last.tried[-1], self._sentences.grammar.plain_words(turn.text)
         meant = self._dialogue.elsewhere(call, (), words, turn.names, turn.room)
@@ -152,6 +163,9 @@ class Continuations:
         names_it = self._names_one(turn) or ("query" in last.arguments and frames.places_alone(text, names))
         if not (names_it and frames.only_names(text, names)):
             return None
+        parse = turn.parse
+        if parse.is_of_devices and parse.named and parse.act == act_of(last.name, last.arguments):
+            return parsed(parse, turn.before)
         words = self._sentences.grammar.plain_words(text)
         meant = self._dialogue.elsewhere(last, turn.last.things, words, turn.names, turn.room)
         return leaning((meant,)) if meant else None
@@ -220,6 +234,13 @@ class Continuations:
             skips = {"name": turn.last.things[0].id, **({"day": match["day"]} if match["day"] else {})}
             return leaning((Command("alarms.skip", skips),))
         return leaning((Command("alarms.cancel", {"name": turn.last.things[0].id}),))
+
+    def nowhere(self, turn: DialogueTurn) -> TurnMeaning | None:
+        """Return the question which, where a room is meant that nobody can tell: it is not the one they are in."""
+        open_where = self._dialogue.leaves_open_where(turn.text, turn.exchanges)
+        frames, text = self._sentences.frames, turn.text
+        of_devices = frames.names_one(text, turn.names) or frames.wants_a_deed(text) or frames.asks(text)
+        return self._questions.which_device if open_where and of_devices else None
 
     def talk(self, turn: DialogueTurn) -> TurnMeaning | None:
         """Return nothing to do for what goes on with mere talk: "another one", after a joke."""

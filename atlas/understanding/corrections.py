@@ -5,12 +5,14 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from atlas.conversation import ToolCall
+from atlas.understanding import moments
 from atlas.understanding.chances import SURE_TO_GO_ON
 from atlas.understanding.choices import MeaningChoice
 from atlas.understanding.clarifications import Clarifications
 from atlas.understanding.command_traits import are_like, name_any
 from atlas.understanding.dialogue import UNDO
 from atlas.understanding.dialogue_turn import DialogueTurn, DialogueTurns
+from atlas.understanding.frame_words import Token
 from atlas.understanding.meaning import NO_DEED, TurnMeaning, leaning
 from atlas.understanding.parser import AMEND
 from atlas.understanding.patterns import act_pattern, pattern
@@ -22,6 +24,10 @@ _WAYS = {
     **dict.fromkeys(("open", "up"), "home.open"),
     **dict.fromkeys(("close", "closed", "down"), "home.close"),
 }
+_REVERSE = {"home.open": "home.close", "home.close": "home.open"}
+_GOES_ON = ("home.play", "home.pause", "home.next", "home.previous", "home.mute", "home.clean", "home.mow", "home.dock")
+_ROOM_BY_ROOM = ("home.clean", "home.play")
+_MOVED = ("cover", "valve", "lock")  # kinds that are not moved without a yes, where they were to stand still
 
 
 class Corrections:
@@ -40,14 +46,20 @@ class Corrections:
         self._surely_amends, self._beside_values = pattern(amended, "says"), pattern(amended, "beside")
         self._corrects, self._corrects_one = act_pattern(tables, "corrects"), act_pattern(tables, "corrects_one")
         self._all_the_way, self._part_way = act_pattern(tables, "all_the_way"), act_pattern(tables, "part_way")
-        self._stops = act_pattern(tables, "stops")
         self._instead = act_pattern(tables, "instead")
+        talk: Mapping[str, str] = tables["dialogue"]
+        self._stops, self._other_way = pattern(talk, "stops"), pattern(talk, "other_way")
+        self._not_there, self._not = pattern(talk, "not_there"), pattern(talk, "not_it")
+        self._with_it = pattern(talk, "with_it")
+        self._put_back: str = talk.get("put_back", "")
         self._on: Mapping[str, bool] = tables["on_or_off"]
 
     def set_anew(self, turn: DialogueTurn) -> TurnMeaning | None:
         """Return the last deed with another value: "oh no, I can't hear it now, louder"."""
         wanted = filter(None, (turn.text, self._sentences.frames.without_reason(turn.text)))
-        commands = next(filter(None, (self._dialogue.set_anew(text, turn.last) for text in wanted)), ())
+        commands = next(
+            filter(None, (self._dialogue.set_anew(text, turn.last, turn.heard.text) for text in wanted)), ()
+        )
         commands = commands or self._dialogue.more_elsewhere(turn.text, turn.last, turn.names, turn.room)
         return leaning(commands) if commands else None
 
@@ -58,6 +70,88 @@ class Corrections:
         alone = len(turn.last.calls) == 1
         commands = self._follow_ups.taken_back(turn.text, turn.history) if alone else ()
         return leaning(commands) if commands else None
+
+    def stopped(self, turn: DialogueTurn) -> TurnMeaning | None:
+        """Return what ends the last deed on devices, for "stop", also behind a look.
+
+        What moves or locks is asked about; where nothing was changed, "stop" silences what rings.
+        """
+        if not self._stops.fullmatch(turn.heard.text.strip(" .,!")):
+            return None
+        looked_at = len(turn.exchanges) > 1 and not any(turn.last.changed)
+        exchange = turn.exchanges[1] if looked_at else turn.last
+        last = exchange.last
+        if last is None or not last.name.startswith("home."):
+            return None
+        if not any(exchange.changed):
+            return TurnMeaning(commands=(Command("alarms.stop", {}),))
+        commands_of = self._sentences.commands_in(turn.names, turn.room)
+        if follows := self._dialogue.follow(turn.text, exchange, commands_of):
+            return leaning(follows)  # a robot goes home
+        if last.name == "home.play":
+            return leaning(tuple(Command("home.pause", {"device": thing.name}) for thing in exchange.things))
+        if last.name in _GOES_ON:
+            return None
+        moves = {thing.kind for thing in exchange.things} & {*_MOVED}
+        if moves or len(exchange.calls) != 1:
+            return self._questions.whether(self._put_back, (Command(UNDO, {}),))
+        return leaning((Command(UNDO, {}),))
+
+    def other_way(self, turn: DialogueTurn) -> TurnMeaning | None:
+        """Return the reverse of the last deed, which went the wrong way: "open the blind", "no, the other way"."""
+        last = turn.last.last
+        if last is None or not self._other_way.fullmatch(turn.heard.text.strip(" .,!")):
+            return None
+        targets = [{"device": thing.name} for thing in turn.last.things]
+        if last.name in _REVERSE:
+            return leaning(tuple(Command(_REVERSE[last.name], target) for target in targets))
+        by = last.arguments.get("by")
+        if last.name != "home.adjust" or not isinstance(by, (int, float)):
+            return None
+        given = {"what": last.arguments["what"], "by": -2 * by}  # from where it was before
+        return leaning(tuple(Command(last.name, {**given, **target}) for target in targets))
+
+    def in_another_room(self, turn: DialogueTurn) -> TurnMeaning | None:
+        """Return what was begun in a wrong room, in the right one: "no, not the lounge, the kitchen"."""
+        last, names = turn.last.last, turn.names
+        if last is None or last.name not in _ROOM_BY_ROOM or not turn.last.changed[-1]:
+            return None
+        text = turn.heard.verbatim[0]
+        known = self._sentences.frames.lexicon.known_tokens(text, names)
+        rooms = [token for token in known if token.category == "room"]
+        if len(rooms) != 2 or not self._names_only_rooms(text, rooms):
+            return None
+        wrong, right = (one.value for one in rooms)
+        there = {last.arguments.get("room"), *(thing.room for thing in turn.last.things)}
+        if wrong not in there or right == wrong:
+            return None
+        anew = {name: value for name, value in last.arguments.items() if name != "device"} | {"room": right}
+        if last.name == "home.clean":
+            return leaning((Command(last.name, {"room": right}),))
+        stops = tuple(Command("home.pause", {"device": one.name}) for one in turn.last.things if one.kind == "media")
+        return leaning((*stops, Command(last.name, anew)))
+
+    def _names_only_rooms(self, text: str, rooms: Sequence[Token]) -> bool:
+        """Whether a text says no more than that it was not the first of two rooms."""
+        at = [text.casefold().find(room.text.casefold()) for room in rooms]
+        before, between = text[: at[0]], text[at[0] + len(rooms[0].text) : at[1]]
+        rest = f"{before} {between} {text[at[1] + len(rooms[1].text) :]}"
+        negated = self._sentences.grammar.is_negated(before) and not self._not.search(between)
+        return at[0] < at[1] and negated and bool(self._not_there.fullmatch(" ".join(rest.split()).strip(" .,!")))
+
+    def beside_an_alarm(self, turn: DialogueTurn) -> TurnMeaning | None:
+        """Return a deed that is to be done when the alarm rings that was just set: "with the blinds open"."""
+        last, match = turn.last.last, self._with_it.fullmatch(turn.text.strip(" .,!"))
+        if match is None or last is None or last.name != "alarms.set" or not turn.last.changed[-1]:
+            return None
+        when = str(last.arguments.get("when", ""))
+        kinds = {part.kind for one in moments.find(when) for part in one.parts}
+        deeds = self._sentences.commands(match["wish"], turn.names, turn.room)
+        if not deeds or any(one.topic != "home" for one in deeds):
+            return None
+        # Of an hour alone an alarm takes the next morning's, and a deed the next one; of a series there is no deed.
+        told = {"day", "clock"} <= kinds and "often" not in kinds
+        return leaning(tuple(one.later(when=when) for one in deeds)) if told else NO_DEED
 
     def half_hour(self, turn: DialogueTurn) -> TurnMeaning | None:
         """Return the question which half hour is meant where only "half" is put right: of seven, or of eight?"""
@@ -71,6 +165,8 @@ class Corrections:
         Not turning all of them on: of four lights that were turned off, one may have been on.
         """
         state = self._dialogue.restored(turn.heard.text)
+        if state and self._on[state] and (plays := self._paused_before(turn)):
+            return leaning(plays)
         if not state or len(turn.last.calls) != 1 or not turn.last.changed[0]:
             return None
         [call] = turn.last.calls
@@ -79,6 +175,13 @@ class Corrections:
         if len(turn.last.things) == 1:
             return leaning((Command(call.name, {"on": self._on[state], "device": turn.last.things[0].name}),))
         return leaning((Command(UNDO, {}),))
+
+    def _paused_before(self, turn: DialogueTurn) -> tuple[Command, ...]:
+        """Return what lets a player go on that was paused last, also where somebody only talked since."""
+        done = next((one for one in turn.exchanges if one.tried), None)
+        if done is None or not done.last or done.last.name != "home.pause":
+            return ()
+        return tuple(Command("home.play", {"device": thing.name}) for thing in done.things)
 
     def all_the_way(self, turn: DialogueTurn) -> TurnMeaning | None:
         """Return the rest of a way that was gone in part: "close the blind halfway", "no, all the way"."""
@@ -93,25 +196,6 @@ class Corrections:
             return None
         [way] = ways
         return leaning(tuple(Command(way, {"device": one.name}) for one in turn.last.things))
-
-    def stopped(self, turn: DialogueTurn) -> TurnMeaning | None:
-        """Return what ends that which was just set going, also behind a look: "stop, not that", of the dryer."""
-        if not self._stops.fullmatch(turn.heard.text.strip(" .,!")):
-            return None
-        looked_at = len(turn.exchanges) > 1 and not any(turn.last.changed)
-        exchange = turn.exchanges[1] if looked_at else turn.last
-        if not exchange.changed or not exchange.changed[-1] or exchange.last is None:
-            return None
-        commands_of = self._sentences.commands_in(turn.names, turn.room)
-        if follows := self._dialogue.follow(turn.text, exchange, commands_of):
-            return leaning(follows)  # a robot goes home
-        devices = [thing.name for thing in exchange.things if thing.topic == "home"]
-        match exchange.last.name, exchange.last.arguments.get("on"):
-            case "home.turn", True if devices:
-                return leaning(tuple(Command("home.turn", {"on": False, "device": one}) for one in devices))
-            case "home.play", _ if devices:
-                return leaning(tuple(Command("home.pause", {"device": one}) for one in devices))
-        return None
 
     def instead(self, turn: DialogueTurn) -> TurnMeaning | None:
         """Return the last deed done to another thing, and taken back for the first: "the bedside lamp instead"."""
@@ -203,7 +287,7 @@ class Corrections:
 
     def left_alone(self, turn: DialogueTurn) -> TurnMeaning | None:
         """Return what is said where all stays as it is: "leave it"."""
-        left = self._follow_ups.left_alone(turn.text)
+        left = self._follow_ups.left_alone(turn.text) or self._follow_ups.left_alone(turn.heard.text)
         return TurnMeaning(reply=left) if left else None
 
     def of_itself(self, turn: DialogueTurn) -> TurnMeaning | None:

@@ -31,7 +31,7 @@ MOST_THINGS = 12  # that one "them" may mean
 LOOKED_BACK = 4  # exchanges in which "the other one" may have been named beside the first
 ONE_BY_ONE = ("timers", "alarms", "reminders")  # topics whose things are set one after the other
 TITLED = ("calendar", "reminders", "tasks", "lists")  # topics whose things are called by words
-UNDO = "history.undo"
+UNDO, SCENE = "history.undo", "home.scene"
 AGREES_BACK = 2  # exchanges in which "them" may have its like
 
 Commands = Callable[[str], tuple[Command, ...]]  # what a text is by itself
@@ -71,6 +71,9 @@ class EarlierTurn:
         return bool(self.calls) and self.calls[-1].name.startswith(("home.", LATER, UNDO))
 
 
+NOTHING_BEFORE = EarlierTurn((), (), ())
+
+
 def recent(turn: Turn) -> tuple[Message, ...]:
     """Return what a turn may lean on: nothing, once the last exchange is too long ago."""
     last = turn.history[-1].at if turn.history else 0.0
@@ -98,6 +101,9 @@ class Dialogue:
         self._restores = pattern(words, "restores")
         self._indoors = pattern(words, "indoors")
         self._place = re.compile(words["there"], re.IGNORECASE)
+        self._that_room, self._own_room = pattern(words, "that_room"), pattern(words, "own_room")
+        self._this_room = pattern(words, "this_room")
+        self._of_one: str = words.get("of_one", "(?!)")
         self._at_place: str = words["at_place"]
         self._one_of = re.compile(words["one_of"], re.IGNORECASE)
         self._any_of = pattern(words, "any_of")
@@ -108,6 +114,7 @@ class Dialogue:
         self._steps: Mapping[str, Mapping[str, tuple[str, int]]] = words["steps"]
         self._set_to = re.compile(words["set_to"], re.IGNORECASE)
         self._settings: Mapping[str, str] = words["settings"]
+        self._qualities = {kind: re.compile(way, re.IGNORECASE) for kind, way in words.get("qualities", {}).items()}
         self._more = re.compile(words["more"], re.IGNORECASE)
         self._less = re.compile(words["less"], re.IGNORECASE)
         self._except = re.compile(words["except"], re.IGNORECASE)
@@ -152,7 +159,10 @@ class Dialogue:
         changed = tuple(results[call.id].get("changed") is True for call in calls)
         things: dict[tuple[str, str], Referent] = {}
         for call in calls:
-            for thing in self._things(call, results[call.id].get("data")):
+            rows = [*self._things(call, results[call.id].get("data"))]
+            value = str(call.arguments.get("value"))
+            unlike = [one for one in rows if not _is_so_now(one.state, one.kind, value)]  # "no, two are on"
+            for thing in unlike if call.arguments.get("quantity") == "all" and unlike else rows:
                 things[thing.topic, thing.id] = thing
         tried = tuple(call for message in messages for call in message.calls)
         return EarlierTurn(tuple(calls), changed, tuple(things.values()), tried)
@@ -199,18 +209,54 @@ class Dialogue:
             for command in made
         )
 
-    def placed(self, text: str, last: EarlierTurn, room: str = "") -> str:
+    def placed(self, text: str, exchanges: Sequence[EarlierTurn], room: str = "", names: Names = NOBODY) -> str:
         """Return a text with the room in the place of "there", and of "here" where other rooms were spoken of.
 
         "That lamp" is the one that was spoken of, where it was one.
         """
+        last = exchanges[0] if exchanges else NOTHING_BEFORE
         text = self._that_one.sub(lambda one: self._pointed_at(one, last) or one[0], text)
-        if (spoken_of := _room(last)) and (there := self._place.search(text)):
+        there = self._place.search(text) or self._that_room.search(text)
+        if there and (spoken_of := self._room_spoken_of(exchanges, names)):
             return text[: there.start()] + self._at_place.format(spoken_of) + text[there.end() :]
         here = self._frames.says_here(text) if room and last.things else None
         if here and all(thing.room and thing.room.casefold() != room.casefold() for thing in last.things):
             return text[: here.start()] + self._at_place.format(room) + text[here.end() :]
         return text
+
+    def _room_spoken_of(self, exchanges: Sequence[EarlierTurn], names: Names) -> str:
+        """Return the one room of the last exchange in which any was spoken of, be it done or only asked about."""
+        for exchange in exchanges[:AGREES_BACK]:
+            if room := _room(exchange):
+                return room
+            named = self._frames.devices_in(exchange.request, names, "")
+            rooms = self._frames.rooms_in(exchange.request, names)
+            if rooms := rooms | {one.room for one in names.devices if one.name in named and one.room}:
+                return next(iter(rooms)) if len(rooms) == 1 else ""
+            if exchange.things:
+                return ""
+        return ""
+
+    def here_by_name(self, text: str, room: str) -> str:
+        """Return a text with the speaker's room in the place of "this room"."""
+        return self._this_room.sub(room, text) if room else text
+
+    def owned(self, text: str, person: str, room: str, names: Names) -> str:
+        """Return a text with the speaker's own room by its name, where one is called after them or they are in one."""
+        mine = self._own_room.search(text)
+        if mine is None:
+            return text
+        after = [
+            one.name for one in names.rooms if person and re.match(self._of_one.format(re.escape(person)), one.name)
+        ]
+        after = after or [
+            one.name for one in names.rooms if one.name == room and re.match(self._of_one.format(r"\w+"), room)
+        ]
+        return f"{text[: mine.start()]}{self._at_place.format(after[0])}{text[mine.end() :]}" if after else text
+
+    def leaves_open_where(self, text: str, exchanges: Sequence[EarlierTurn]) -> bool:
+        """Tell whether a text is of a room that nobody can tell: "in there", where none was spoken of; "in my room"."""
+        return bool(self._own_room.search(text) or (exchanges and self._that_room.search(text)))
 
     def titled(self, text: str, exchanges: Sequence[EarlierTurn]) -> str:
         """Return a text with the title of what was spoken of in the place of "it": "remind me about it tonight"."""
@@ -539,12 +585,25 @@ class Dialogue:
         form = self._labels.get(thing.kind) or self._labels.get(thing.topic) or "{}"
         return form.format(thing.name)
 
-    def set_anew(self, text: str, last: EarlierTurn) -> tuple[Command, ...]:
-        """Return the setting of what was last spoken of: brighter, not so bright, a bit more, to so much."""
-        if last.last is None or not self._table.of(last.last.name).target:
-            return ()
+    def set_anew(self, text: str, last: EarlierTurn, spoken: str = "") -> tuple[Command, ...]:
+        """Return the setting of what was last spoken of: brighter, not so bright, a bit more, to so much.
+
+        `spoken`: all words of the turn, which may say of what kind it is: "not that bright, thirty".
+        """
         words = self._grammar.plain_words(text)
-        kind = _kind(last)
+        if last.last is None:
+            return ()
+        if last.last.name == SCENE and (step := self._stepped.fullmatch(words)) and step["step"]:
+            what = self._steps.get(step["step"].lower(), {}).get("light")  # a scene is dimmed by its lights
+            return (Command("home.adjust", {"what": what[0], "by": what[1], "kind": "light"}),) if what else ()
+        if not self._table.of(last.last.name).target:
+            return ()
+        kinds = {thing.kind for thing in last.things}
+        of_quality = next((one for one, way in self._qualities.items() if one in kinds and way.search(spoken)), "")
+        kind = of_quality or _kind(last)
+        alike = tuple(thing for thing in last.things if thing.kind == kind)
+        last = replace(last, things=alike) if alike else last  # of "mute the telly and dim the lights" the lights
+        assert last.last
         changed = [call for call in last.calls if call.name == "home.adjust" and call.arguments.get("by")]
         if changed and (self._more.fullmatch(words) or self._less.fullmatch(words)):
             sign = 1 if self._more.fullmatch(words) else -1
@@ -572,7 +631,8 @@ class Dialogue:
         elif (number := self._set_to.fullmatch(self._grammar.digits(words))) and kind in self._settings:
             anew = {self._settings[kind]: int(number["number"])}
         tool = "home.adjust" if "by" in anew else "home.set"
-        return tuple(Command(tool, target | anew) for target in self._targets(last)) if anew else ()
+        each = [{"device": thing.name} for thing in last.things] if of_quality and len(kinds) > 1 else ()
+        return tuple(Command(tool, target | anew) for target in each or self._targets(last)) if anew else ()
 
     def more_elsewhere(self, text: str, last: EarlierTurn, names: Names, here: str) -> tuple[Command, ...]:
         """Return the change of another thing of the last one's kind: "and the bedroom two more", of the heating."""
@@ -603,6 +663,8 @@ class Dialogue:
         """Return a call for another device, room or floor; `None` when `rest` names none."""
         if not self._table.of(call.name).target:
             return None
+        if here and (said_here := self._frames.says_here(rest)):
+            rest = rest[: said_here.start()] + self._at_place.format(here) + rest[said_here.end() :]
         if call.arguments.get("kind") and self._indoors.fullmatch(rest):  # "any lights on outside?" – "and inside?"
             anywhere = {key: value for key, value in call.arguments.items() if key not in ("device", "room", "floor")}
             any_so = {"quantity": "any"} if call.name == "home.state" and call.arguments.get("value") else {}
@@ -718,12 +780,20 @@ def _spoken(value: Any) -> Any:
 
 def _is_meant(call: ToolCall, row: Mapping[str, Any]) -> bool:
     """Tell whether an answer named this device: of those that were asked for, which is which are so."""
-    state, is_question = row.get("state"), str(call.arguments.get("quantity")) in ("which", "any", "how_many")
-    wanted = _STATES.get(str(call.arguments.get("value")))
-    if not is_question or wanted is None or not isinstance(state, dict):
+    is_question = str(call.arguments.get("quantity")) in ("which", "any", "how_many")
+    state = row.get("state")
+    if not is_question or not isinstance(state, dict):
         return True
-    name, value = wanted
-    return state.get(name) is value
+    return _is_so_now(state, str(row.get("kind")), str(call.arguments.get("value")))
+
+
+def _is_so_now(state: Mapping[str, Any], kind: str, value: str) -> bool:
+    """Tell whether a device is in the state that was asked about; whether it may be, in one that none is kept of."""
+    wanted = _STATES.get(value)
+    if wanted is None:
+        return True
+    name = "on" if kind == "sensor" else wanted[0]  # what sits on a window says yes where it is open
+    return state.get(name) is wanted[1]
 
 
 def _thing(topic: str, rows: Rows, row: Mapping[str, Any]) -> Referent:

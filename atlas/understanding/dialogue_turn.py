@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from atlas.conversation import Message, Turn
-from atlas.understanding.dialogue import UNDO, Dialogue, EarlierTurn, recent
+from atlas.understanding.dialogue import NOTHING_BEFORE, UNDO, Dialogue, EarlierTurn, recent
 from atlas.understanding.follow_ups import FollowUps
 from atlas.understanding.meaning import TurnMeaning
 from atlas.understanding.names import Names
@@ -87,11 +87,14 @@ class DialogueTurns:
     def beside_history(self, heard: SpokenTurn) -> DialogueTurn:
         """Return a turn beside its history, with the places and titles written out that it leaves to that."""
         exchanges = tuple(self.dialogue.exchanges(recent(heard.turn)))
-        last = exchanges[0] if exchanges else EarlierTurn((), (), ())
+        last = exchanges[0] if exchanges else NOTHING_BEFORE
         before, readings = _before(exchanges), heard.readings
+        person = heard.turn.actor.person
+        readings = tuple(self.dialogue.owned(text, person, heard.room, heard.names) for text in readings)
+        if exchanges:
+            readings = tuple(self.dialogue.placed(text, exchanges, heard.room, heard.names) for text in readings)
         if before.act:
             readings = tuple(self.dialogue.addressed(text, exchanges, heard.names) for text in readings)
-            readings = tuple(self.dialogue.placed(text, last, heard.room) for text in readings)
             readings = tuple(self.dialogue.titled(text, exchanges) for text in readings)
         return DialogueTurn(heard, readings, exchanges, last, before)
 
@@ -102,6 +105,11 @@ class DialogueTurns:
             readings = tuple(self._corrects.sub("", text) for text in readings)
             readings = tuple(self.follow_ups.contrasted(text) or text for text in readings)
             readings = tuple(self._wanted(text, turn) for text in readings)
+            names_one, whole = self._sentences.frames.names_one, turn.readings
+            readings = tuple(  # "not Ruby's light, put hers back on" is of no other
+                before if names_one(before, turn.names) and not names_one(text, turn.names) else text
+                for before, text in zip(whole, readings, strict=True)
+            )
         parse = self._sentences.parse(readings[0], turn.names, turn.room, turn.before)
         return replace(turn, readings=readings, parse=parse)
 

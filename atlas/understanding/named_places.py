@@ -28,11 +28,12 @@ class NamedPlaces:
         self._lexicon = lexicon
 
     def held_to(
-        self, commands: Sequence[Command], text: str, names: Names, spoken_of: Sequence[str] = ()
+        self, commands: Sequence[Command], text: str, names: Names, spoken_of: Sequence[str] = (), here: str = ""
     ) -> tuple[Command, ...]:
         """Return commands as the place allows that `text` names; the same where it names none, or they are there.
 
-        `spoken_of`: names of the devices that were just spoken of, which may have been taken for what is meant.
+        `spoken_of`: names of the devices that were just spoken of, which may have been taken for what is meant. `here`:
+        the speaker's room, where something is done that no place is said for, but what there is none of.
         """
         commands = tuple(commands)
         if not names.rooms or not commands or not all(map(_is_of_devices, commands)):
@@ -42,6 +43,7 @@ class NamedPlaces:
         places = [token for token in known if token.category in ("room", "floor")]
         if not places and not any(map(_is_a_whole_name, known)) and (place := self.unknown(text, names)):
             return (_at(commands[0], {"room": place}, names),)
+        commands = _where_there_are_some(commands, places, names, here)
         leaning = [one for one in commands if _device(one) in spoken_of and _device(one) not in devices]
         if not leaning or len(commands) > 1:
             return commands
@@ -70,6 +72,34 @@ class NamedPlaces:
             if len(called) == 1 and called[0] != device:
                 return called[0]
         return None
+
+
+def _where_there_are_some(
+    commands: tuple[Command, ...], places: Sequence[Token], names: Names, here: str
+) -> tuple[Command, ...]:
+    """Return deeds on a kind that the speaker's room has none of in the one room that is named: "… and blind up"."""
+    rooms = {one.value for one in places if one.category == "room"}
+    if len(rooms) != 1 or len(commands) < 2:
+        return commands
+    [room] = rooms
+
+    def is_there(command: Command, place: str) -> bool:
+        given = command.due_arguments
+        alike = (one for one in names.devices if one.kind == given["kind"] and one.room == place)
+        return any(given.get("shape", "") in ("", one.shape) for one in alike)
+
+    def placed(command: Command) -> Command:
+        given = command.due_arguments
+        if "kind" not in given or {"device", "room", "floor", "everything"} & {*given}:
+            return command
+        elsewhere = is_there(command, room) and not is_there(command, here)
+        return (
+            with_target(command, {name: given[name] for name in ("kind", "shape") if name in given} | {"room": room})
+            if elsewhere
+            else command
+        )
+
+    return tuple(map(placed, commands))
 
 
 def _is_a_whole_name(token: Token) -> bool:

@@ -48,6 +48,7 @@ from atlas.understanding.spoken_tools import open_spoken_tools
 
 LONGEST_CHARACTERS = 300
 LONGEST_PIECES = 40
+SHORT_PIECES = 2  # of a question that only names somebody else
 SILENT = ("nothing", "talk", "cannot", "health", "emergency")
 _ORDINARY = ("nothing", "talk")  # where a likely wish is asked about
 AMEND = "amend"  # puts right what was done just before: another time, thing or number in its place
@@ -378,7 +379,8 @@ class Parser:
                 wanted = not self._forbids_message(likely, reading, names)
             else:
                 wanted = _looks(act) or not self._is_unwanted(likely, reading.text)
-            if act == "presence.where" and self.frames.calls_somebody(reading.text, names):
+            goes_on = before.act == act and len(reading.pieces) <= SHORT_PIECES  # "and Leo"
+            if act == "presence.where" and not goes_on and self.frames.calls_somebody(reading.text, names):
                 wanted = bool(self._whereabouts.search(reading.text))  # "tell me, Anna, who left the shoes there?"
             return (command,) if command and wanted else ()
         if self._forbids(likely, reading.text, names):
@@ -391,11 +393,9 @@ class Parser:
             if self._is_of_heating(alone, reading, names, room, before):
                 alone = self.frames.look_at(reading.text, reading.targets(names), names, room=named[0].value.room)
             measures = any("measure" in one.arguments for one in alone)  # "how warm is it here", after the sprinkler
-            return (
-                alone
-                if measures or self.frames.asks_about_all(reading.text)
-                else self.frames.look_at(reading.text, named, names, room)
-            )
+            of_a_kind = any("kind" in one.arguments and "quantity" in one.arguments for one in alone)
+            whole = measures or of_a_kind or self.frames.asks_about_all(reading.text)
+            return alone if whole else self.frames.look_at(reading.text, named, names, room)
         same = before.arguments if act == before.act else {}
         moments = reading.moments(len(self.frames.first_clause(reading.text)) or len(reading.text))
         if reading.later < NOT_LATER or all(map(self.frames.is_today, moments)):
@@ -483,6 +483,11 @@ class Parser:
             return [Token("device", alike[0], alike[0].name)] if len(alike) == 1 else named
         if not spoken_of or any(token.category in ("device", "kind") for token in named):
             return named
+        places = [one.value for one in named if one.category in ("room", "floor")]
+        rooms = {one.name for one in names.rooms if one.name in places or one.floor in places}
+        some_there = not rooms or any(one.kind == spoken_of[0].kind and one.room in rooms for one in names.devices)
+        if named and not some_there:
+            return named  # "close the garage", after a lock
         if named and len({one.kind for one in spoken_of}) == 1:  # "and in the hall"
             return [*named, Token("kind", (spoken_of[0].kind, spoken_of[0].shape, len(spoken_of) > 1), "")]
         return [Token("device", one, one.name) for one in spoken_of]

@@ -7,6 +7,7 @@ from dataclasses import replace
 from functools import partial
 from typing import Any
 
+from atlas.conversation import ToolCall
 from atlas.understanding import rivals
 from atlas.understanding.chances import MOST_SURE, MOST_SURE_OF_SILENCE, SURE_OF_ANOTHER, SURE_OF_THE_ACT
 from atlas.understanding.clarifications import Clarifications
@@ -27,9 +28,11 @@ from atlas.understanding.self_corrections import SelfCorrections
 from atlas.understanding.sentence_reader import SentenceReader
 from atlas.understanding.several_moments import SeveralMoments
 from atlas.understanding.slots import Command
+from atlas.understanding.state_questions import StateQuestions
 
 NOTED = ("lists.add", "tasks.add", "notes.add")  # acts that write down what was said
 CONCERNS = ("health", "emergency", "cannot")
+LOOKED_BACK = 2  # exchanges, in which "and downstairs?" may have had its question
 
 
 class Requests:
@@ -57,6 +60,7 @@ class Requests:
         self._wanted = wanted
         self._small_talk = SmallTalk(tables)
         self._several_moments = SeveralMoments(tables.get("several_moments", {}))
+        self._state_questions = StateQuestions(tables.get("state_questions", {}), self._frames.lexicon)
         self._used_up = act_pattern(tables, "used_up")
         self._says_no = pattern(tables["left"], "no")
         self._says_yes = pattern(tables["left"], "yes")
@@ -68,6 +72,37 @@ class Requests:
     def is_yes(self, text: str) -> bool:
         """Tell whether a text is a yes and nothing more."""
         return bool(self._says_yes.fullmatch(text.strip(" .,!")))
+
+    def how_things_are(self, turn: DialogueTurn) -> TurnMeaning | None:
+        """Return the look at all that can be in a state, where no kind is named: "is anything still on upstairs?"."""
+        spoken_of = [one for one in turn.names.devices if one.name in turn.before.devices]
+        questions = self._state_questions
+        if measured := self._measured_in_a_place(turn):
+            return TurnMeaning(commands=measured)
+        looks = questions.read(turn.text, turn.names, turn.room, spoken_of)
+        if not looks and (asked := self._state_asked(turn)):
+            looks = questions.elsewhere(
+                turn.text, asked.arguments, turn.names, turn.room, is_last=asked is turn.last.last
+            )
+        return TurnMeaning(commands=looks) if looks else None
+
+    def _measured_in_a_place(self, turn: DialogueTurn) -> tuple[Command, ...]:
+        """Return the look at what is measured in the place that is named: its "it" is nothing that was spoken of."""
+        if not turn.before.act or not self._frames.asks(turn.text):
+            return ()
+        looks = self._sentences.commands(turn.text, turn.names, turn.room)
+        where = {one.arguments.get("floor") for one in looks if "measure" in one.arguments}
+        known = self._frames.lexicon.known_tokens(turn.text, turn.names)
+        floors = {one.value for one in known if one.category == "floor"}
+        return tuple(looks) if where and where <= floors and only_look(looks) else ()
+
+    @staticmethod
+    def _state_asked(turn: DialogueTurn) -> ToolCall | None:
+        """Return the look at all that is in a state, with which this talk went on last, or before its last deed."""
+        looks = (one.last for one in turn.exchanges[:LOOKED_BACK] if one.last and one.last.name == "home.state")
+        asked = next(looks, None)
+        anything = asked and not {"kind", "shape", "device", "measure"} & {*asked.arguments}
+        return asked if anything else None
 
     def run_out(self, turn: DialogueTurn) -> TurnMeaning | None:
         """Return the question whether to put on the list what has run out: "the loo paper is all gone"."""
@@ -86,7 +121,10 @@ class Requests:
         commands = self._sentences.of_devices(turn.text, turn.names, turn.room)
         if not commands or any(map(self._grammar.is_negated, turn.readings[1:])):
             return None
-        leans = None
+        leans, parse = None, turn.parse
+        of_a_place = turn.before.devices and not self._frames.names_one(turn.text, turn.names)
+        if of_a_place and parse.is_of_devices and parse.named:  # "and off in the bathroom", of the heating
+            return parsed(parse, turn.before)
         if not name_any(commands):
             leans = self._continuations.reference(turn)
             if not leans and all(one.tool in ("home.adjust", "home.set") for one in commands):

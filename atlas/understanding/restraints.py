@@ -54,6 +54,8 @@ class RestrainedDeeds:
         looks = bool(commands) and only_look(commands)
         read = (self._restraints.read(text, heard.names) for text in heard.verbatim)
         restraint = next(filter(None, read), None)
+        if restraint and restraint.complains and not of_home(commands):
+            return meant
         if restraint is None or (looks and (restraint.rest or restraint.doubtful or not of_home(commands))):
             return meant if looks else self._when(heard, meant)
         if restraint.doubtful:
@@ -79,6 +81,7 @@ class Restraint:
     """What keeps a sentence from being done: all of it but `rest`, or the doubt whether it is wanted at all."""
 
     rest: str = ""  # what stands outside of the scope
+    complains: bool = False  # of a thing: nothing is wanted of it
     doubtful: bool = False  # the deed stands under words of which nobody knows whether they wish
 
 
@@ -88,6 +91,7 @@ class Restraints:
     def __init__(self, words: Mapping[str, Any], frames: Frames) -> None:
         self._frames = frames
         self._quoted, self._withheld = pattern(words, "quoted"), pattern(words, "withheld")
+        self._complains = pattern(words, "complains")
         self._ends, self._wishes, self._embedded = (pattern(words, name) for name in ("ends", "wishes", "embedded"))
 
     def read(self, text: str, names: Names) -> Restraint | None:
@@ -98,6 +102,9 @@ class Restraints:
         if match := self._withheld.search(text):
             end = self._ends.search(text, match.end())
             return Restraint(f"{text[: match.start()]} {text[end.end() :] if end else ''}".strip(" ,.;!"))
+        if complaint := self._complains.search(text):
+            beside = f"{text[: complaint.start()]}, {text[complaint.end() :]}"
+            return None if self._frames.wants_a_deed(beside) else Restraint(complains=True)
         return Restraint(doubtful=True) if self._is_only_embedded(text, names) else None
 
     def _is_only_embedded(self, text: str, names: Names) -> bool:

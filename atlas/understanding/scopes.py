@@ -53,7 +53,8 @@ class Scopes:
 
     def all_but(self, turn: DialogueTurn) -> TurnMeaning | None:
         """Return the wish of a sentence without what it leaves alone: "all off, only the tree stays on"."""
-        exemption = self._exemptions.read(turn.text, turn.names)
+        text = self._turns.dialogue.here_by_name(turn.text, turn.room)  # "all off except this room"
+        exemption = self._exemptions.read(turn.text, turn.names) or self._exemptions.read(text, turn.names)
         if exemption is None:
             match = self._exemptions.excepts(turn.text)
             unread = match and self._is_wish_but_for(turn.text, turn.text[: match.start()], turn.names)
@@ -141,7 +142,8 @@ class Scopes:
         if meant.leans and self._turns.dialogue.spares(heard.text):
             return meant  # "except in the hall", of what was done before
         exempting = filter(self._exemptions.is_sure_to_exempt, heard.readings)
-        unread = any(self._exemptions.read(text, heard.names) is None for text in exempting)
+        by_name = (self._turns.dialogue.here_by_name(text, heard.room) for text in exempting)
+        unread = any(self._exemptions.read(text, heard.names) is None for text in by_name)
         return self._questions.which_device if unread else meant
 
     def _takes_away_one(self, heard: SpokenTurn, meant: TurnMeaning) -> bool:
@@ -167,7 +169,7 @@ class Scopes:
         if near != list(meant.commands):
             return self._on_lists(heard, meant, near)
         spoken_of = self._turns.beside_history(heard).before.devices
-        there = self._places.held_to(meant.commands, heard.text, heard.names, spoken_of)
+        there = self._places.held_to(meant.commands, heard.text, heard.names, spoken_of, heard.room)
         return replace(meant, commands=there)
 
     def _on_lists(self, heard: SpokenTurn, meant: TurnMeaning, near: Sequence[Command | None]) -> TurnMeaning:

@@ -19,13 +19,18 @@ class SharedNouns:
     """Writes them out in one language.
 
     `joint` is the pattern of words between two names, `places` of those between a thing and what tells it apart;
+    `short` is the noun that rooms are called by, and the words before one that is named without it: "in the utility";
     `apposed` is the pattern of a thing and, behind it, the room that tells which one is meant, and what it means.
     """
 
-    def __init__(self, joint: str, places: str = "", apposed: tuple[str, str] = ("", "")) -> None:
+    def __init__(
+        self, joint: str, places: str = "", apposed: tuple[str, str] = ("", ""), short: tuple[str, str] = ("", "")
+    ) -> None:
         self._joint = joint
         self._places = places
         self._apposed, self._as_placed = apposed
+        self._room, self._before_room = short
+        self._short = lru_cache(HOUSES)(self._short_rooms)
         self._rooms = lru_cache(HOUSES)(self._rooms_of)
         self._turned = lru_cache(HOUSES)(self._turned_around)
         self._ways = lru_cache(HOUSES)(self._ways_of)
@@ -36,9 +41,25 @@ class SharedNouns:
             text = way.sub(rf"\g<one> {noun}\g<joint>\g<other> {noun}", text)
         for name, way in self._turned(names).items() if self._places else ():
             text = way.sub(name.casefold(), text)
+        for name, way in self._short(names).items() if self._room else ():
+            text = way.sub(rf"\g<before>{name}", text)
         if self._apposed and names.rooms and (apposed := self._rooms(names).match(text)):
             text = apposed.expand(self._as_placed) + text[apposed.end() :]  # "the lamp, the one in the hall": one lamp
         return text
+
+    def _short_rooms(self, names: Names) -> Mapping[str, re.Pattern[str]]:
+        """Return the rooms that are called by a word less, where nothing else of the house is called so."""
+        called = [name.casefold() for place in names.places for name in place.all_names]
+        called += [name.casefold() for device in names.devices for name in device.all_names]
+        ways = {}
+        for room in names.rooms:
+            first, _, noun = room.name.casefold().rpartition(" ")
+            if noun != self._room or not first or "'s" in first or first in called:
+                continue
+            end = r"(?=\W*$|[,.;!?]|[ ](?:and|please|now|off|on|up|down|is|are|too|then|for|at|by)\b)"
+            words = rf"\b(?P<before>{self._before_room}){re.escape(first)}\b{end}"
+            ways[room.name.casefold()] = re.compile(words, re.IGNORECASE)
+        return ways
 
     def _rooms_of(self, names: Names) -> re.Pattern[str]:
         rooms = "|".join(re.escape(name) for room in names.rooms for name in room.all_names)

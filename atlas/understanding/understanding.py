@@ -103,7 +103,10 @@ class Reader:
         self._hesitations = Hesitations(tables)
         self._says_left: str = tables["left"]["says"]
         self._shared_nouns = SharedNouns(
-            frame_words.get("shares", ""), frame_words.get("described", ""), frame_words.get("apposed", ("", ""))
+            frame_words.get("shares", ""),
+            frame_words.get("described", ""),
+            frame_words.get("apposed", ("", "")),
+            frame_words.get("short", ("", "")),
         )
         self._excepted_days = ExceptedDays(tables.get("excepted_days", {}))
         self._rejected_values = RejectedValues(tables.get("rejects", {}), grammar.digits, tables["slips"])
@@ -128,11 +131,12 @@ class Reader:
         self._is_yes = requests.is_yes
         self._chances, self._verification = chances, Verification(sentences, coverage, chances, questions, with_chances)
         self._steps_as_spoken = (
-            *(goes_on.dictation, goes_on.called_off, goes_on.left_out, corrections.taken_back),
-            *(corrections.stopped, corrections.half_hour, corrections.as_it_was, corrections.of_several),
+            *(goes_on.dictation, goes_on.called_off, goes_on.left_out, corrections.taken_back, corrections.stopped),
+            *(corrections.other_way, corrections.in_another_room, corrections.beside_an_alarm, corrections.half_hour),
+            *(corrections.as_it_was, corrections.of_several),
             *(declined.prohibition, scopes.restoration, scopes.all_but, scopes.but_otherwise, scopes.all_off),
-            *(declined.to_nobody, goes_on.not_after_all, declined.retraction),
-            *(goes_on.answer, goes_on.which_device, goes_on.elsewhere),
+            *(requests.how_things_are, declined.to_nobody, goes_on.not_after_all, declined.retraction),
+            *(goes_on.answer, goes_on.which_device, goes_on.elsewhere, goes_on.nowhere),
             *(goes_on.at_another_time, requests.mere_yes, goes_on.one_of_several),
             *(corrections.all_the_way, corrections.instead, corrections.another_thing, goes_on.how_much_of_nothing),
             *(corrections.set_anew, corrections.of_last_deed, corrections.as_parsed),

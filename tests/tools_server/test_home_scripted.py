@@ -343,7 +343,7 @@ async def test_players_play_what_is_asked_for_skip_and_fall_silent(small: Small)
     assert await small.said("home.next") == "The Radio in the Kitchen skips to the next one."
     assert await small.said("home.previous", device="radio") == "The Radio in the Kitchen goes back to the one before."
     assert await small.said("home.mute") == "The Radio in the Kitchen is now muted."
-    assert await small.said("home.mute", muted=False) == "The Radio in the Kitchen is now not muted."
+    assert await small.said("home.mute", muted=False) == "The Radio in the Kitchen has its sound back."
     assert await small.said("home.pause") == "The Radio in the Kitchen is now paused."
     assert await small.refused("home.play") == (
         "invalid",
@@ -426,6 +426,43 @@ async def test_all_that_is_closed_is_said_to_be_so(small: Small) -> None:
     )
     await small.said("home.turn", on=False, kind="light", everything=True)
     assert await small.said("home.state", quantity="which", kind="light", value="on") == "No lights are on."
+
+
+@pytest.mark.parametrize(
+    ("arguments", "answer"),
+    [
+        ({"quantity": "any", "value": "on", "room": "kitchen"},
+         "Yes, two devices are on: the Radio in the Kitchen and the Worktop in the Kitchen."),
+        ({"quantity": "which", "value": "on", "floor": "upstairs"}, "The Fan in the Bedroom is on, at 50 percent."),
+        ({"quantity": "all", "value": "locked", "everything": True}, "Yes, everything is locked."),
+        ({"quantity": "any", "value": "unlocked", "everything": True}, "No, nothing is unlocked."),
+        ({"quantity": "all", "value": "closed", "room": "living room"},
+         "No, two blinds are open: the Blinds in the Living Room and the Long ones in the Living Room."),
+        ({"quantity": "any", "value": "open", "room": "bedroom"}, "No, the Bedroom Window is closed."),
+    ],
+)  # fmt: skip
+async def test_who_names_no_kind_hears_of_all_that_can_be_so(
+    small: Small, arguments: dict[str, Any], answer: str
+) -> None:
+    assert await small.said("home.state", **arguments) == answer
+
+
+async def test_heating_is_not_counted_by_who_asks_whether_everything_is_off(small: Small) -> None:
+    await small.said("home.turn", on=False, kind="light", everything=True)
+    assert await small.said("home.state", quantity="all", value="off", room="living room") == (
+        "Yes, apart from the heating, everything is off."
+    )
+    assert await small.said("home.state", quantity="any", value="on", room="living room") == (
+        "No, apart from the heating, nothing is on."
+    )
+
+
+async def test_an_open_garage_door_is_not_locked(small: Small) -> None:
+    home = small.gate._engines["home"]
+    await home.tell(next(one for one in home.devices() if one.name == "Big door"), {"open": True})
+    assert await small.said("home.state", quantity="all", value="locked", everything=True) == (
+        "No, the Big door in the Hall is open."
+    )
 
 
 async def test_what_nothing_can_tell_is_said_to_be_so(small: Small) -> None:
@@ -569,7 +606,7 @@ async def test_who_is_not_known_is_not_invented(small: Small) -> None:
         ("home.mute", {"muted": False, "device": "radio"}, "give the Radio in the Kitchen its sound back"),
         ("home.clean", {}, "let Robbie clean"),
         ("home.dock", {"kind": "mower"}, "send the Mower back"),
-        ("home.scene", {"name": "movie night"}, "set the Movie night"),
+        ("home.scene", {"name": "movie night"}, "set the scene Movie night"),
     ],
 )
 async def test_what_is_to_be_done_later_is_said_by_what_it_would_do(

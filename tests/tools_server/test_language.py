@@ -13,6 +13,7 @@ import pytest
 
 from tools_server.values import language
 from tools_server.values.language import speaking
+from tools_server.values.noun_phrases import place, thing
 
 ROOT = Path(__file__).parent.parent.parent
 # A language may say the hour of 24 instead of that of 12, and need not say what its hours or names do without.
@@ -142,3 +143,9 @@ async def test_what_rings_speaks_the_language_in_which_it_was_set(
     said = {one["language"]: one["text"] for one in (await world.ok(f"{family}.due", "house")).data[due]}
     assert said.keys() == texts.keys()
     assert all(text in said[language] for language, text in texts.items()), said
+
+
+def test_what_is_called_after_somebody_goes_without_an_article() -> None:
+    assert thing("Lamp", "Ruby's Room") == "the Lamp in Ruby's Room"
+    assert thing("Ruby's Lamp", "Attic") == "Ruby's Lamp in the Attic"
+    assert f"{place('Kitchen'):the}, {place('Ruby’s Room'):the}" == "the Kitchen, Ruby’s Room"

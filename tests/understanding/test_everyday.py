@@ -146,8 +146,10 @@ def test_small_talk_is_no_deed_and_no_question_back(language: str, text: str) ->
         ("set the bedroom to 19", "home.set", {"temperature": 19.0}),
         ("lock up the house", "home.lock", {"everything": True}),
         ("lock up please", "home.lock", {"everything": True}),
-        ("is everything locked", "home.state", {"kind": "lock", "quantity": "all"}),
-        ("is anything unlocked", "home.state", {"kind": "lock", "value": "unlocked"}),
+        ("is everything locked", "home.state", {"value": "locked", "quantity": "all"}),
+        ("nudge the heating up a couple of degrees", "home.adjust", {"what": "temperature", "by": 2.0}),
+        ("set the bedroom to 19 overnight", "home.set", {"temperature": 19.0}),
+        ("is anything unlocked", "home.state", {"value": "unlocked", "quantity": "any"}),
         ("where is open door?", "home.state", {"kind": "lock", "quantity": "which"}),
     ],
 )

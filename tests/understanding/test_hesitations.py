@@ -20,6 +20,7 @@ ENGLISH, GERMAN = (Hesitations(open_grammar(code).tables) for code in ("en", "de
         ("a timer for er twenty minutes", "a timer for twenty minutes"),
         ("remind me to, oh what was it, ring Breda at five", "remind me to ring Breda at five"),
         ("um, what time is it", "what time is it"),
+        ("lights off in the erm in the utility", "lights off in the utility"),
     ],
 )
 def test_hesitation_is_taken_out(spoken: str, wanted: str) -> None:

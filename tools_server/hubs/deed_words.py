@@ -16,7 +16,7 @@ _PLAIN: Mapping[str, str] = {
     "home.open": noted("open {devices}"),
     "home.close": noted("close {devices}"),
     "home.lock": noted("lock {devices}"),
-    "home.scene": noted("set {devices}"),
+    "home.scene": noted("set the scene {devices}"),
     "home.pause": noted("pause {devices}"),
     "home.next": noted("skip to the next one on {devices}"),
     "home.previous": noted("go back to the one before on {devices}"),

@@ -232,7 +232,7 @@ class _Sentence(NamedTuple):
 def _sentence(home: Home, device: Device, wanted: State) -> _Sentence:
     now = (home.now(device.id) or device).state
     if device.kind == "scene":
-        return _Sentence(_("I set {devices}."))
+        return _Sentence(_("I set the scene {devices}."))
     if "query" in wanted:
         return _Sentence(_("{devices} {devices:is|are} now playing {query}."), query=str(wanted["query"]))
     if "next" in wanted:
@@ -244,9 +244,11 @@ def _sentence(home: Home, device: Device, wanted: State) -> _Sentence:
     if device.kind in ("cover", "valve") and now.get("heading") == "closed":
         return _Sentence(_("{devices} {devices:is|are} closing."))
     if wanted.get("activity") == "cleaning" and "room" in wanted:
-        return _Sentence(_("{devices} is now cleaning the {room}."), room=str(wanted["room"]))
+        return _Sentence(_("{devices} is now cleaning {room:the}."), room=str(wanted["room"]))
     if wanted.get("activity") == "docked" and now.get("activity") == "returning":
         return _Sentence(_("{devices} {devices:is|are} on the way back."))
+    if wanted == {"muted": False} and device.tells:
+        return _Sentence(_("{devices} {devices:has its|have their} sound back."))
     how = state_words(wanted, device.fahrenheit)
     if not device.tells:
         return _Sentence(_("I told {devices} to be {state}; {devices:it does|they do} not report back."), how)

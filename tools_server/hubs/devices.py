@@ -230,7 +230,7 @@ def none_there(every: Sequence[Device], target: DeviceTarget) -> str:
     if not where:
         return _("There are no {things} in this house.").format(things=things(target))
     room = next((device.room for device in every if plain(device.room) == plain(where)), noun(spoken_name(where)))
-    return _("There are no {things} in the {place}.").format(things=things(target), place=place(room))
+    return _("There are no {things} in {place:the}.").format(things=things(target), place=place(room))
 
 
 def placed(every: Sequence[Device], target: DeviceTarget, plan: FloorPlan) -> DeviceTarget:
@@ -297,7 +297,7 @@ def _one(every: Sequence[Device], target: DeviceTarget, kinds: Sequence[Kind]) -
         inside = in_place(matches, target)
         if not inside:
             where = listed([place(room) for room in sorted({device.room or _("no room") for device in matches})])
-            sentence = _("There is no {device} in the {place}; it is in {rooms}.")
+            sentence = _("There is no {device} in {place:the}; it is in {rooms}.")
             requested_called = place(noun(spoken_name(target.room or target.floor)))
             raise NotMeant(sentence.format(device=noun(word) or matches[0].name, place=requested_called, rooms=where))
         matches = inside

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from tools_server.hubs.deeds import home_of, shown
@@ -22,6 +23,7 @@ from tools_server.hubs.home_words import clause, the
 from tools_server.hubs.questions import (
     DeviceQuestion,
     answer,
+    holds,
     measure_answer,
     nothing_measures,
     unanswerable,
@@ -34,13 +36,19 @@ from tools_server.values.noun_phrases import place as place_name
 
 SHOWN = 100
 MOST_TOLD = 10  # of all that a question is about, before only those are told of that are on
-MOST_SPOKEN = 8  # of the devices of a room
+MOST_SPOKEN = 20  # of the devices of a room
 _NO_PART_OF_A_ROOM = ("person", "scene")
 _SHAPES = {  # who asks for doors means all that are like them
     "door": ("door", "opening", "garage_door", "garage", "gate"),
     "garage": ("garage", "garage_door"),
     "motion": ("motion", "occupancy", "presence"),
     "moisture": ("moisture",),
+}
+_ENTRIES = ("door", "window", "opening", "garage_door", "garage")  # that a sensor sits on
+_OF_ANYTHING: Mapping[str, Sequence[str]] = {  # who asks whether anything is so → the kinds that can be
+    **dict.fromkeys(("on", "off"), ("light", "switch", "fan", "media")),
+    **dict.fromkeys(("open", "closed"), ("cover", "valve", "sensor")),
+    **dict.fromkeys(("locked", "unlocked"), ("lock", "cover")),
 }
 # Whose own word is a measure, when it is measured by what is no sensor of it.
 _MEASURED_BY = {"temperature": ("climate",), "target": ("climate",), "battery": ("vacuum", "mower")}
@@ -64,6 +72,8 @@ def looked_up(call: Call, target: DeviceTarget, question: StateQuestion) -> Resu
     target = placed(every, target, home.plan())
     if question.measure:
         return _measured(call, every, target, question.measure)
+    if question.quantity and question.value in _OF_ANYTHING and not (target.device or target.kind or target.shape):
+        return _of_anything(call, every, target, question)
     if target.kind == "lock" and not target.device and question.value in ("open", "closed"):
         contacts = replace(target, kind="sensor", shape="door")  # a lock does not know; what sits on the door does
         target = contacts if any(_fits(device, contacts) for device in in_place(every, contacts)) else target
@@ -96,6 +106,38 @@ def _each(devices: list[Device]) -> str:
     return " ".join(texts)
 
 
+def _of_anything(call: Call, every: list[Device], target: DeviceTarget, question: StateQuestion) -> Result:
+    """Return whether anything is so, or everything, in a place: what cannot be so is not asked about."""
+    there = in_place(every, target)
+    devices = _allowed(call, [one for one in there if _can_be(one, question.value)])
+    if not devices:
+        raise _nothing_tells(target)
+    place = target.room or target.floor
+    is_heated = question.value in ("on", "off") and any(one.kind == "climate" and one.state.get("on") for one in there)
+    whole = DeviceQuestion(question.quantity, question.value, place=place, is_heated=is_heated)
+    texts = [answer(devices, whole)]
+    silent = [one for one in devices if holds(one, question.value) is None]
+    if len(silent) < len(devices):
+        texts += [f"{capital(clause(the(one), one))}." for one in silent[:MOST_SPOKEN]]
+    return _result(" ".join(texts), devices)
+
+
+def _can_be(device: Device, value: str) -> bool:
+    """Whether a device is of those that are asked about by "anything on", "everything locked"."""
+    if device.kind not in _OF_ANYTHING[value] or (device.kind == "sensor" and device.shape not in _ENTRIES):
+        return False
+    return device.kind != "cover" or value in ("open", "closed") or device.guarded
+
+
+def _nothing_tells(target: DeviceTarget) -> ToolFailed:
+    """Return that nothing is in a place that would know how it is there."""
+    place = target.room or target.floor
+    if not place:
+        return ToolFailed("not_found", _("There is nothing here that tells me how it is."), code="not_found")
+    sentence = _("There is nothing in {place:the} that tells me how it is.").format(place=place_name(place))
+    return ToolFailed("not_found", sentence, code="not_found")
+
+
 def of_place(call: Call, target: DeviceTarget) -> Result:
     """Return how a room or a floor is: what is measured there, and what is not at rest. Raises `ToolFailed`."""
     home = home_of(call)
@@ -104,13 +146,7 @@ def of_place(call: Call, target: DeviceTarget) -> Result:
     inside = [one for one in in_place(every, target) if one.kind not in _NO_PART_OF_A_ROOM]
     devices = _allowed(call, inside)
     if not devices:
-        raise ToolFailed(
-            "not_found",
-            _("There is nothing in the {place} that tells me how it is.").format(
-                place=place_name(target.room or target.floor)
-            ),
-            code="not_found",
-        )
+        raise _nothing_tells(target)
     awake = [one for one in devices if not _is_at_rest(one)]
     texts = [f"{capital(clause(the(one), one))}." for one in awake[:MOST_SPOKEN]]
     if len(awake) < len(devices):

@@ -9,7 +9,7 @@ from tools_server.hubs.devices import Device, State, plain, spoken_name
 from tools_server.hubs.kind_words import kind_plural
 from tools_server.values.language import noted, number, series
 from tools_server.values.language import text as _
-from tools_server.values.noun_phrases import SpokenName, place, several, thing
+from tools_server.values.noun_phrases import SpokenName, is_owned, place, several, thing
 
 COLOURS: Mapping[str, str] = {
     noted("red"): "#ff0000",
@@ -193,7 +193,7 @@ def _is_own_name(device: Device) -> bool:
         word in plain(device.name)
         for word in ("vacuum", "hoover", "mower", "robot", "cleaner", "roomba", "sauger", "mäher")
     )
-    return device.kind == "person" or robot or device.name.partition(" ")[0].endswith(("'s", "’s"))
+    return device.kind in ("person", "scene") or robot or is_owned(device.name)
 
 
 def named(device: Device, roomless: bool) -> SpokenName:
@@ -211,6 +211,6 @@ def group(devices: Sequence[Device]) -> SpokenName:
     shapes = {device.shape for device in devices}
     what = kind_plural(devices[0].kind if len(kinds) == 1 else "", shapes.pop() if len(shapes) == 1 else "")
     if len(rooms) == 1 and devices[0].room:
-        form = _("{count} {things} in the {room}")
+        form = _("{count} {things} in {room:the}")
         return several(form.format(count=len(devices), things=what, room=place(devices[0].room)))
     return several(_("{count} {things}").format(count=len(devices), things=what))

@@ -29,7 +29,8 @@ from tools_server.values.language import text as _
 from tools_server.values.noun_phrases import SpokenName, listed
 from tools_server.values.noun_phrases import place as placed
 
-NAMED = 6  # more names than this are tiring to listen to
+NAMED = 6  # more names than this are tiring to listen to, where nobody asked which
+MOST_NAMED = 20  # where somebody did, or left it to the house what there is
 # What is asked of a device → how a sensor's yes or no says it, and what state of other devices does.
 _YES = {
     *(
@@ -109,6 +110,12 @@ class DeviceQuestion:
     kind: str = ""
     shape: str = ""
     place: str = ""  # the room or floor, as it is called
+    is_heated: bool = False  # heating is on there, which nobody counts who asks what is still on
+
+    @property
+    def is_of_anything(self) -> bool:
+        """Whether it is of all that can be so, and of no kind."""
+        return not (self.kind or self.shape)
 
 
 def answer(devices: Sequence[Device], question: DeviceQuestion) -> str:
@@ -116,11 +123,11 @@ def answer(devices: Sequence[Device], question: DeviceQuestion) -> str:
     value = plain(question.value).replace(" ", "_") or _USUAL.get(devices[0].kind, "on")
     question = replace(question, value=value)
     if question.quantity == "where":
-        return " ".join(f"{capital(_where(device))}." for device in devices[:NAMED])
+        return " ".join(f"{capital(_where(device))}." for device in devices[:MOST_NAMED])
     holding = [device for device in devices if holds(device, value)]
     known = [device for device in devices if holds(device, value) is not None]
     if not known:
-        return " ".join(f"{capital(clause(the(device), device))}." for device in devices[:NAMED])
+        return " ".join(f"{capital(clause(the(device), device))}." for device in devices[:MOST_NAMED])
     # "Are the doors locked?" is asked to be sure of every one; "are the lights on?" of any.
     reassures = len(devices) > 1 and value in _REASSURING
     match question.quantity or ("all" if reassures else ""):
@@ -205,6 +212,10 @@ def holds(device: Device, value: str) -> bool | None:
         return bool(activity == value)
     if value in ("opening", "closing"):
         return bool(now.get("heading") == ("open" if value == "opening" else "closed"))
+    if value in ("locked", "unlocked") and device.kind == "cover" and device.guarded:
+        value = "closed" if value == "locked" else "open"  # a garage door that is shut lets nobody in
+    if value in ("on", "off") and device.kind == "media" and "on" not in now and "playing" in now:
+        return bool(now["playing"]) == (value == "on")
     if value in _STATES:
         name, wanted = _STATES[value]
         return None if name not in now else now[name] == wanted
@@ -222,7 +233,8 @@ def _some(devices: Sequence[Device], question: DeviceQuestion) -> str:
     if len(devices) == 1:
         return clause(the(devices[0]), devices[0])
     reports, how = _how(devices[0], question.value)
-    named = NAMED if len(devices) > NAMED + 1 else NAMED + 1  # one name is no longer than "1 more"
+    most = MOST_NAMED if question.quantity == "which" or question.is_of_anything else NAMED
+    named = most if len(devices) > most + 1 else most + 1  # one name is no longer than "1 more"
     names = [the(device) for device in devices[:named]]
     if (more := len(devices) - named) > 0:
         names.append(SpokenName(_("{count} more").format(count=more)))
@@ -234,6 +246,11 @@ def _some(devices: Sequence[Device], question: DeviceQuestion) -> str:
 
 def _every(devices: Sequence[Device], question: DeviceQuestion) -> str:
     reports, how = _how(devices[0], question.value)
+    if question.is_of_anything and len({device.kind for device in devices}) > 1:
+        heated = question.is_heated
+        return (_("apart from the heating, everything is {state}") if heated else _("everything is {state}")).format(
+            state=state_words_of(question.value)
+        )
     form = _("all {things} report {state}") if reports else _("all {things} are {state}")
     return form.format(things=_things(devices, question), state=how)
 
@@ -242,6 +259,11 @@ def _none(devices: Sequence[Device], known: Sequence[Device], question: DeviceQu
     """Return "all windows are closed", or "no lights are on"."""
     if len(devices) == 1:
         return clause(the(devices[0]), devices[0])
+    if question.is_of_anything and len({device.kind for device in devices}) > 1:
+        heated = question.is_heated
+        return (_("apart from the heating, nothing is {state}") if heated else _("nothing is {state}")).format(
+            state=state_words_of(question.value)
+        )
     opposite = _OPPOSITES.get(question.value, "")
     sensed = known[0].kind == "sensor" and known[0].shape in ("window", "door", "garage_door", "opening", "lock")
     if opposite and (sensed or question.kind in ("cover", "lock", "valve")) and len(known) == len(devices):
@@ -269,6 +291,12 @@ def _how(device: Device, value: str) -> tuple[bool, str]:
     return False, spoken_name(value.replace("_", " ")) if value else _("not")
 
 
+def state_words_of(value: str) -> str:
+    """Return one of the states that many things can have, in words: "on"."""
+    name, wanted = _STATES[value]
+    return state_words({name: wanted})
+
+
 def _things(devices: Sequence[Device], question: DeviceQuestion) -> str:
     kinds = {device.kind for device in devices}
     shapes = {device.shape for device in devices}
@@ -287,7 +315,7 @@ def _where(device: Device) -> str:
     if device.kind == "person":
         return place_clause(the(device), device)
     if device.room:
-        return _("{device} is in the {room}").format(device=the(replace(device, room="")), room=placed(device.room))
+        return _("{device} is in {room:the}").format(device=the(replace(device, room="")), room=placed(device.room))
     return _("I don't know where {device} is").format(device=the(device))
 
 
@@ -325,21 +353,21 @@ def measure_answer(devices: Sequence[Device], measure: str, place: str = "") -> 
         return None
     if place and len({device.room for device in telling}) == 1:
         return f"{capital(_measured_in(place, measure, reading(telling[0], measure) or ''))}."
-    sentences = [_measured_by(device, measure, reading(device, measure) or "") for device in telling[:NAMED]]
+    sentences = [_measured_by(device, measure, reading(device, measure) or "") for device in telling[:MOST_NAMED]]
     return f"{capital(series(sentences))}."
 
 
 def _measured_in(place: str, measure: str, value: str) -> str:
     if measure == "temperature":
-        return _("the {place} is {value}").format(place=placed(place), value=value)
+        return _("{place:the} is {value}").format(place=placed(place), value=value)
     what = placed(_(MEASURES.get(measure, measure.replace("_", " "))))
-    return _("the {measure} in the {place} is {value}").format(measure=what, place=placed(place), value=value)
+    return _("the {measure} in {place:the} is {value}").format(measure=what, place=placed(place), value=value)
 
 
 def _measured_by(device: Device, measure: str, value: str) -> str:
     if device.kind == "sensor":
         if measure == "temperature" and device.room:
-            return _("the {place} is {value}").format(place=placed(device.room), value=value)
+            return _("{place:the} is {value}").format(place=placed(device.room), value=value)
         return _("{device} {device:says|say} {value}").format(device=the(device), value=value)
     if measure == "mode":
         return _("{device} {device:is|are} set to {value}").format(device=the(device), value=value)
@@ -351,6 +379,6 @@ def nothing_measures(measure: str, place: str) -> str:
     """Return the honest answer where nothing can tell."""
     what = placed(_(MEASURES.get(measure, measure.replace("_", " "))))
     if place:
-        form = _("I can't look that up: no {measure} sensor is in the {place}.")
+        form = _("I can't look that up: no {measure} sensor is in {place:the}.")
         return form.format(measure=what, place=placed(place))
     return _("I can't look that up: nothing here measures the {measure}.").format(measure=what)

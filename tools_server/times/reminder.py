@@ -126,7 +126,7 @@ def promise(reminder: Reminder, me: str, now: float, zone: tzinfo | None) -> str
         return _("When I next hear {how}, I'll say").format(
             how=_("you") if same(reminder.heard, me) else reminder.heard
         )
-    where = _(" in the {room}").format(room=place(noun(reminder.room))) if reminder.room and not reminder.device else ""
+    where = _(" in {room:the}").format(room=place(noun(reminder.room))) if reminder.room and not reminder.device else ""
     if where and not reminder.person:
         text = _("I'll say it{where} {when}").format(where=where, when=when)
     else:
@@ -172,7 +172,7 @@ def told_apart(reminders: Sequence[Reminder], me: str, now: float, zone: tzinfo 
         for reminder in reminders
     ]
     where = [
-        _(" in the {room}").format(room=place(noun(reminder.room))) if reminder.room else "" for reminder in reminders
+        _(" in {room:the}").format(room=place(noun(reminder.room))) if reminder.room else "" for reminder in reminders
     ]
     for messages in (whom, where):
         if len({*texts}) < len(texts) and len({*messages}) > 1:

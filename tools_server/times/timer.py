@@ -120,7 +120,7 @@ def _placed(timer: Timer, label: str, rooms: set[str]) -> str:
     return (
         label
         if len(rooms) < 2 or not timer.room
-        else _("{label} in the {room}").format(label=label, room=place(noun(timer.room)))
+        else _("{label} in {room:the}").format(label=label, room=place(noun(timer.room)))
     )
 
 

@@ -97,7 +97,7 @@ async def list_devices(
         what = kind_plural(kind, shape)
         if place:
             return Result(
-                _("There are no {things} in the {place}.").format(things=what, place=called(spoken_name(place))), data
+                _("There are no {things} in {place:the}.").format(things=what, place=called(spoken_name(place))), data
             )
         return Result(_("There are no {things}.").format(things=what), data)
     names = [named(device, bool(target.room)) for device in devices[:10]]

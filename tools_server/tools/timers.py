@@ -470,7 +470,7 @@ def _narrow(call: Call, timers: Sequence[Timer], name: str, seconds: int, room: 
         if not matching_timers:
             raise ToolFailed(
                 "not_found",
-                _("There is no such timer in the {room}. {what_there_is}").format(
+                _("There is no such timer in {room:the}. {what_there_is}").format(
                     room=place(noun(room)), what_there_is=what_there_is(timers)
                 ),
                 timers=[],

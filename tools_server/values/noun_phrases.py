@@ -8,6 +8,7 @@ A place of a message that stands for such a name may say how it stands there, wh
     {device:dative}       „dem Fernseher“
     {device:of}           „vom Fernseher“
     {room:in}             where something is: „im Flur“, „auf der Terrasse“
+    {room:the}            with its article in English, which what is called after somebody has not: "Ruby's room"
     {room:nominative}     with its article: „der Flur“
 """
 
@@ -58,14 +59,22 @@ def thing(name: str, room: str = "", *, is_own: bool = False) -> SpokenName:
         return SpokenName(name)
     several = name.endswith("s") and not name.casefold().endswith(_ONE_YET_S)
     if room:
-        return SpokenName(_("the {name} in the {room}").format(name=name, room=room), several=several)
-    return SpokenName(_("the {name}").format(name=name), several=several)
+        form = _("{name} in {room:the}") if is_owned(name) else _("the {name} in {room:the}")
+        return SpokenName(form.format(name=name, room=place(room)), several=several)
+    return SpokenName(name if is_owned(name) else _("the {name}").format(name=name), several=several)
+
+
+def is_owned(name: str) -> bool:
+    """Tell whether something is called after whose it is, and needs no article: "Ruby's lamp"."""
+    return name.partition(" ")[0].endswith(("'s", "’s"))
 
 
 def place(room: str) -> SpokenName:
     """Return a room as it is called; in a language that needs it, with what stands before it."""
-    if current() != _GERMAN or not room:
+    if not room:
         return SpokenName(room)
+    if current() != _GERMAN:
+        return SpokenName(room, {"the": room if is_owned(room) else _("the {name}").format(name=room)})
     cases = {case: german_names.definite(room, case) for case in ("nominative", "accusative", "dative")}
     return SpokenName(room, {**cases, "in": german_names.inside(room)})
 
