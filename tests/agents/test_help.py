@@ -14,6 +14,7 @@ from atlas.agents.minds import InOrder
 from atlas.config import AgentConfig, Config, EgressConfig, HouseConfig, LlmConfig
 from atlas.conversation import Message
 from atlas.understanding.grammar import Grammar, open_grammar
+from tests.conftest import for_every
 from tests.houses import reader, reader_of
 from tests.scripted_tools import ScriptedTools
 from tests.understanding.talking import GERMAN_NAMES, NAMES
@@ -208,7 +209,7 @@ async def test_what_is_set_up_is_named(tools: ScriptedTools) -> None:
     assert "api.open-meteo.com" in answer.text
 
 
-@pytest.mark.parametrize("language", ["en", "de"])
+@for_every("language", ["en", "de"])
 def test_whatever_an_answer_about_atlas_has_somebody_say_is_understood(language: str) -> None:
     spoken = reader(language)
     for question in spoken.grammar.tables["about"]["questions"]:

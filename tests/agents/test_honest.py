@@ -17,7 +17,7 @@ from atlas.llm.backend import Calls
 from atlas.understanding.concern import Concerns, SmallTalk
 from atlas.understanding.names import NamedDevice, NamedPlace, Names
 from atlas.understanding.understanding import Reader
-from tests.conftest import sample
+from tests.conftest import for_every, sample
 from tests.houses import english, reader_of
 from tests.scripted_tools import ScriptedHousehold, ScriptedTools
 
@@ -206,7 +206,7 @@ async def test_who_greets_is_greeted_also_where_there_is_nothing_to_switch(
     assert answer.text == "Hello."
 
 
-@pytest.mark.parametrize("text", ["hello world program", "good morning vietnam", "hi fi"])
+@for_every("text", ["hello world program", "good morning vietnam", "hi fi"])
 def test_what_only_begins_like_a_greeting_is_none(text: str) -> None:
     assert SmallTalk(english().tables).answer(text) == ""
 

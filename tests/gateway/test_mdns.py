@@ -13,6 +13,7 @@ from atlas.cli import satellites
 from atlas.config import Config, EsphomeDeviceConfig, GatewayConfig, WyomingConfig
 from atlas.gateway import mdns
 from atlas.gateway.mdns import MdnsSatellite
+from tests.conftest import for_every
 from tests.processes import free_port
 
 ESPHOME = "_esphomelib._tcp.local."
@@ -83,7 +84,7 @@ async def test_a_voice_device_on_the_network_is_shown_with_its_lines_and_never_c
     ]
 
 
-@pytest.mark.parametrize("name", ["evil.example.com.", "local.", f"a\x1b[2J\nb.{ESPHOME}"])
+@for_every("name", ["evil.example.com.", "local.", f"a\x1b[2J\nb.{ESPHOME}"])
 async def test_a_name_that_is_none_keeps_no_satellite_from_being_seen_and_is_not_shown(name: str) -> None:
     port = free_port()
     good = f"voice-{port}"

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from functools import cache
 
-import pytest
-
 from atlas.hearing.house_ear import ESPEAK_VOICES, HouseBook
 from atlas.hearing.nearest import Book
 from atlas.hearing.search import Search
@@ -13,6 +11,7 @@ from atlas.hearing.sounds import NUMBER_OF, Sounds
 from atlas.understanding import english_ways, german_ways
 from atlas.understanding.grammar import open_grammar
 from atlas.understanding.names import NamedDevice, NamedPlace, Names
+from tests.conftest import for_every
 
 HOUSES = {
     "en": Names((NamedDevice("kitchen light", "light", "kitchen"),), (NamedPlace("kitchen"),)),
@@ -42,7 +41,7 @@ def answers_of(language: str) -> Book:
     return house_book(language)[1].answers_of(HOUSES[language])
 
 
-@pytest.mark.parametrize(
+@for_every(
     ("language", "heard", "meant"),
     [
         ("en", "at 40 minutes to the timer", "add 40 minutes to the timer"),
@@ -61,7 +60,7 @@ def test_what_was_misread_lies_nearest_to_what_was_said(language: str, heard: st
     assert best.text == meant
 
 
-@pytest.mark.parametrize(
+@for_every(
     ("language", "answer"),
     [
         ("en", "in the kitchen"),
@@ -76,7 +75,7 @@ def test_a_thing_or_a_place_is_answered_with_the_articles_of_its_language(langua
     assert answers_of(language).says(answer)
 
 
-@pytest.mark.parametrize("language", list(ESPEAK_VOICES))
+@for_every("language", list(ESPEAK_VOICES))
 def test_every_word_of_a_language_has_sounds_that_are_known(language: str) -> None:
     sounds, search = book(language)
     strange = {word for word in search.words if NUMBER_OF["?"] in sounds.of(word)}

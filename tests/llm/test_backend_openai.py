@@ -20,7 +20,7 @@ from atlas.llm import backend_openai
 from atlas.llm.backend import BackendPrompt, Calls, Delta, Finished, TextPiece
 from atlas.llm.backend_openai import BackendSettings, OpenAiBackend
 from tests.certificates import certificate, serving
-from tests.conftest import virtual_time
+from tests.conftest import for_every, virtual_time
 
 TIMER = Tool(
     "timers.start",
@@ -345,7 +345,7 @@ async def test_words_are_what_is_said_and_not_what_is_thought(data: Path, deltas
     assert "".join(delta.text for delta in heard if isinstance(delta, TextPiece)) == words
 
 
-@pytest.mark.parametrize("url", ["llm:8080", "http://llm:port/v1", "http://[::1/v1", "http:///v1"])
+@for_every("url", ["llm:8080", "http://llm:port/v1", "http://[::1/v1", "http:///v1"])
 async def test_an_impossible_address_is_a_mistake_in_the_settings(url: str) -> None:
     with pytest.raises(ConfigError):
         await backend_openai.open(BackendSettings("m", base_url=url))

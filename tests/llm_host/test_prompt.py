@@ -17,6 +17,7 @@ from atlas.errors import RequestError
 from atlas.llm_host import formats
 from atlas.llm_host.formats import GENERIC, CallFormat, calls_in
 from atlas.llm_host.prompt import SPLIT, PromptWriter
+from tests.conftest import for_every
 from tests.llm_host import templates
 from tests.llm_host.templates import Vocabulary
 
@@ -226,7 +227,7 @@ def test_a_prompt_begins_once(model: Model) -> None:
     assert begin is None or (tokens[0] == begin and tokens.count(begin) == 1)
 
 
-@pytest.mark.parametrize("name", ["Mistral 7B and Nemo", "Mistral Small"])
+@for_every("name", ["Mistral 7B and Nemo", "Mistral Small"])
 def test_calls_that_a_model_numbers_get_ids_that_no_other_answer_has(name: str) -> None:
     model = Model(name)
     assert model.grammar("required") != model.grammar("required")
@@ -241,9 +242,7 @@ def test_calls_that_a_client_numbers_in_its_own_way_are_still_known_to_mistral()
     assert text.count(shown) == 2
 
 
-@pytest.mark.parametrize(
-    "template", ["{{ functions }}{{ undefined.attribute }}", "{{ 1 / 0 }}", "{{ raise_exception('no') }}"]
-)
+@for_every("template", ["{{ functions }}{{ undefined.attribute }}", "{{ 1 / 0 }}", "{{ raise_exception('no') }}"])
 def test_a_template_that_cannot_be_used_is_replaced(template: str) -> None:
     text = PromptWriter(Vocabulary(template)).text([PERSONA, user("Hi.")], TOOLS)
     assert "<|im_start|>user\nHi.<|im_end|>" in text and "timers__start" in text

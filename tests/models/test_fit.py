@@ -14,6 +14,7 @@ from atlas.errors import EngineError
 from atlas.models.fit import GIB, MemoryPlace, Shape, cache_bytes, fit, longest_context, shape_of
 from atlas.models.gguf import Header, Tensor, model_in, read_header, read_model
 from atlas.models.machine import bandwidth, ram
+from tests.conftest import for_every
 
 
 def llama3(layers: int, layer_gib: float, other_gib: float = 1.0) -> Shape:
@@ -166,7 +167,7 @@ def test_the_name_of_a_model_does_not_write_on_the_terminal(tmp_path: Path, smal
 # ── keys and values ────────────────────────────────────────────────────────────────────────────────
 
 
-@pytest.mark.parametrize(
+@for_every(
     ("shape", "context", "f16", "q8"),
     [(B8, 8192, 1.0, 0.53), (B8, 32_768, 4.0, 2.12), (B70, 8192, 2.5, 1.33), (B70, 32_768, 10.0, 5.31)],
 )

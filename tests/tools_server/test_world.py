@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.conftest import for_every
 from tools_server.world.arithmetic import NoSum, evaluate
 
 NOW = datetime(2026, 11, 22, 8, 0, tzinfo=ZoneInfo("Europe/Paris")).timestamp()
@@ -61,7 +62,7 @@ async def test_what_is_no_sum_is_refused_in_words(world: Any, expression: str, t
     assert (await world.refused("world.calculate", expression=expression)).text == text
 
 
-@pytest.mark.parametrize(
+@for_every(
     ("words", "value"),
     [
         ("three thousand million billion", 3 * 10**18),
@@ -76,7 +77,7 @@ def test_large_words_multiply_what_is_smaller_before_them(words: str, value: int
     assert evaluate(words) == (value, True)
 
 
-@pytest.mark.parametrize(
+@for_every(
     ("words", "reason"),
     [
         ("a million million million million million", "large"),
