@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import gc
 import hashlib
 import inspect
@@ -22,7 +23,9 @@ from typing import Any, TypeVar
 import httpcore2
 import jwt
 import pytest
+import uvicorn.server
 from _pytest.mark import ParameterSet
+from _pytest.runner import runtestprotocol
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from cryptography.hazmat.primitives.serialization import Encoding, PublicFormat
 from hypothesis import HealthCheck, settings
@@ -48,6 +51,22 @@ engine.MAX_SHRINKING_SECONDS = 20
 # Every HTTP client reads whom the whole world trusts, for 30 ms. Tests open thousands: one reading is enough for all.
 httpcore2.default_ssl_context = cache(httpcore2.default_ssl_context)
 
+
+class Hasty:
+    """asyncio as uvicorn sees it, which looks round each tenth of a second, and thrice before a server is closed."""
+
+    async def sleep(self, seconds: float) -> None:
+        await asyncio.sleep(seconds / 20)
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(asyncio, name)
+
+
+uvicorn.server.asyncio = Hasty()  # type: ignore[assignment]
+# What is written to be safe from a power cut waits for no disk where it lies in memory.
+MEMORY = Path("/dev/shm")
+if MEMORY.is_dir():
+    os.environ.setdefault("PYTEST_DEBUG_TEMPROOT", str(MEMORY))
 
 # Houses of tests run side by side, and would all want the one https port; those that serve https choose theirs.
 os.environ["ATLAS_GATEWAY_HTTPS_HOST"] = ""
@@ -80,6 +99,16 @@ def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool 
     """Leave to the other workers the files that are theirs."""
     share = getattr(config, "workerinput", {}).get("share")
     return True if share is not None and collection_path.suffix == ".py" and str(collection_path) not in share else None
+
+
+def pytest_runtest_protocol(item: pytest.Item, nextitem: pytest.Item | None) -> bool | None:
+    """Have a worker send one message for a test that passes, not five: they cost as much as most tests."""
+    if not hasattr(item.config, "workerinput"):
+        return None
+    for report in runtestprotocol(item, log=False, nextitem=nextitem):
+        if report.when == "call" or not report.passed:
+            item.ihook.pytest_runtest_logreport(report=report)
+    return True
 
 
 def pytest_collection_finish() -> None:
@@ -181,8 +210,7 @@ def virtual_time() -> tuple[str, dict[str, Any]]:
 @pytest.fixture
 def data() -> Iterator[Path]:
     """An empty data directory with a name short enough for unix sockets, in memory where syncing costs nothing."""
-    memory = Path("/dev/shm")
-    folder = Path(tempfile.mkdtemp(prefix="atlas-", dir=memory if memory.is_dir() else None))
+    folder = Path(tempfile.mkdtemp(prefix="atlas-", dir=MEMORY if MEMORY.is_dir() else None))
     yield folder
     shutil.rmtree(folder, ignore_errors=True)
 

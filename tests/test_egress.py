@@ -236,7 +236,7 @@ async def test_a_machine_of_the_house_is_reached_when_it_is_listed(data: Path) -
         await closing(data)
 
 
-@pytest.mark.parametrize(
+@for_every(
     "line",
     [
         "GET http://example.org/ HTTP/1.1",

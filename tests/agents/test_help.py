@@ -77,7 +77,7 @@ def about_of(language: str, tools: ScriptedTools, config: Config = CONFIG) -> In
     return InOrder("family", spoken, [mind])
 
 
-@pytest.mark.parametrize(
+@for_every(
     ("language", "text", "holds"),
     [
         ("en", "Which languages do you speak?", "English and German"),
@@ -169,7 +169,7 @@ async def test_who_asks_about_atlas_itself_hears_what_is_true_of_this_house(
     assert "{" not in answer.text
 
 
-@pytest.mark.parametrize(
+@for_every(
     ("language", "text"),
     [
         ("en", "which languages do people speak in Belgium"),
@@ -219,7 +219,7 @@ def test_whatever_an_answer_about_atlas_has_somebody_say_is_understood(language:
                 assert meant.help or meant.past or not meant.empty, text
 
 
-@pytest.mark.parametrize(
+@for_every(
     "text",
     [
         *("how do I turn the heating off", "turn off", "how do I switch the radio to jazz", "who can use the car"),

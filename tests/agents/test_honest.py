@@ -190,14 +190,14 @@ async def test_a_model_that_may_not_answer_is_not_asked(
     assert not model.prompts
 
 
-@pytest.mark.parametrize(
+@for_every(
     "text",
     [
         *("hello", "Hello.", "hello Atlas", "Hello, Atlas!", "Good morning.", "good morning, everyone", "Hi there!"),
         *("hey Atlas, good evening", "hello again", "Morning!"),
     ],
 )
-@pytest.mark.parametrize("llm", [LlmConfig(answers=False), LlmConfig(), LlmConfig(tools=True)])
+@for_every("llm", [LlmConfig(answers=False), LlmConfig(), LlmConfig(tools=True)])
 async def test_who_greets_is_greeted_also_where_there_is_nothing_to_switch(
     text: str, llm: LlmConfig, tools: ScriptedTools, reader: Reader, confirmations: HouseConfirmations
 ) -> None:

@@ -11,6 +11,7 @@ import pytest
 from atlas.cli import main
 from atlas.cli.main import COMMANDS, error_text, run
 from atlas.errors import AtlasError, ConfigError, StoreError
+from tests.conftest import for_every
 
 
 def test_help_lists_every_command(capsys: pytest.CaptureFixture[str]) -> None:
@@ -20,7 +21,7 @@ def test_help_lists_every_command(capsys: pytest.CaptureFixture[str]) -> None:
         assert f"atlas {name}" in shown
 
 
-@pytest.mark.parametrize("command", sorted({*COMMANDS} - {"satellite"}))
+@for_every("command", sorted({*COMMANDS} - {"satellite"}))
 def test_every_command_explains_itself(command: str, capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit) as ended:
         run([command, "--help"])

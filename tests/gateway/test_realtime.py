@@ -1098,7 +1098,7 @@ async def test_a_session_ends_after_its_hour(small: SmallHouse, monkeypatch: pyt
 # ── who may come in ────────────────────────────────────────────────────────────────────────────────
 
 
-@pytest.mark.parametrize(
+@for_every(
     ("query", "role", "status"),
     [
         ("", None, 401),

@@ -179,7 +179,7 @@ def test_control_tokens_that_anybody_spells_out_stay_text(model: Model) -> None:
     assert controls(evil) == controls("")
 
 
-@pytest.mark.parametrize(
+@for_every(
     "conversation",
     [
         [PERSONA],
@@ -190,7 +190,6 @@ def test_control_tokens_that_anybody_spells_out_stay_text(model: Model) -> None:
         [PERSONA, user("a"), calls(2), *results(2), user("b")],
         [PERSONA, user("a"), calls(2), *results(2), words("c"), user("d"), calls(1), *results(1)],
     ],
-    ids=["persona alone", "asked twice", "bell first", "persona again", "said twice", "no words", "many calls"],
 )
 def test_messages_in_any_order_are_taken(model: Model, conversation: list[Wire]) -> None:
     for offered in (TOOLS, []):
@@ -199,7 +198,7 @@ def test_messages_in_any_order_are_taken(model: Model, conversation: list[Wire])
             assert message["content"] in text or json.dumps(message["content"])[1:-1] in text
 
 
-@pytest.mark.parametrize("depth", [600, 900])
+@for_every("depth", [600, 900])
 def test_what_is_nested_too_deeply_is_written_or_refused(model: Model, depth: int) -> None:
     deep = json.loads('{"a":' * depth + "1" + "}" * depth)
     for arguments in (deep, '{"a":' * depth + "1" + "}" * depth):

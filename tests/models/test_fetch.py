@@ -12,6 +12,7 @@ import pytest
 from atlas.errors import ConfigError, EngineError
 from atlas.models.catalogue import PINS, FilePart, Model, ModelFile, load
 from atlas.models.fetch import STAMP, ensure, fetch, missing, scratch, settle
+from tests.conftest import for_every
 
 
 def a_model(content: bytes) -> Model:
@@ -234,7 +235,7 @@ def test_the_catalogue_names_folders_licences_and_hashes() -> None:
         assert model.hub or all(len(file.sha256) == 64 for file in model.files)
 
 
-@pytest.mark.parametrize(
+@for_every(
     ("name", "file", "text"),
     [
         ("../evil", 'name = "a"', "cannot be the name of a folder"),

@@ -87,7 +87,7 @@ def test_a_model_in_parts_is_read_as_one(tmp_path: Path, small_gguf: bytes) -> N
         model_in(tmp_path)
 
 
-@pytest.mark.parametrize(
+@for_every(
     ("content", "text"),
     [
         (b"", "ends in the middle"),
@@ -109,8 +109,8 @@ def test_what_is_no_model_is_said_to_be_none(tmp_path: Path, content: bytes, tex
         read_header(file)
 
 
-@pytest.mark.parametrize("value", [0, -1, 2**32, 2**63, "x", float("nan"), float("inf"), True, [2], {"length": 9}])
-@pytest.mark.parametrize(
+@for_every("value", [0, -1, 2**32, 2**63, "x", float("nan"), float("inf"), True, [2], {"length": 9}])
+@for_every(
     "key",
     [
         *("block_count", "context_length", "embedding_length", "attention.head_count", "attention.head_count_kv"),

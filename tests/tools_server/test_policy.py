@@ -146,7 +146,7 @@ RULE = '[[rule]]\nid = "a"\nthen = "deny"\nbecause = "So."\n'
 LIMIT = '[[limit]]\nid = "a"\nat_most = 1\nper_seconds = 60\n'
 
 
-@pytest.mark.parametrize(
+@for_every(
     ("text", "sentence"),
     [
         ("[", "is not TOML"),
