@@ -42,7 +42,7 @@ TESTS = Path(__file__).parent
 ROOT = TESTS.parent
 # Machines stall: how long an example takes says nothing. `./check` tries more examples than `./check --quick`.
 UNHURRIED = {"deadline": None, "suppress_health_check": [HealthCheck.too_slow]}
-settings.register_profile("quick", max_examples=25, **UNHURRIED)
+settings.register_profile("quick", max_examples=10, **UNHURRIED)
 settings.register_profile("thorough", max_examples=150, **UNHURRIED)
 settings.load_profile(os.environ.get("ATLAS_EXAMPLES", "quick"))
 # An example that fails is made smaller for five minutes, if need be. There is no setting for that.
