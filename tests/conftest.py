@@ -63,13 +63,17 @@ class Hasty:
 
 
 uvicorn.server.asyncio = Hasty()  # type: ignore[assignment]
-# What is written to be safe from a power cut waits for no disk where it lies in memory.
 MEMORY = Path("/dev/shm")
-if MEMORY.is_dir():
-    os.environ.setdefault("PYTEST_DEBUG_TEMPROOT", str(MEMORY))
 
 # Houses of tests run side by side, and would all want the one https port; those that serve https choose theirs.
 os.environ["ATLAS_GATEWAY_HTTPS_HOST"] = ""
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Have workers write into memory: what is written to be safe from a power cut waits for no disk there."""
+    may_run = MEMORY.is_dir() and not os.statvfs(MEMORY).f_flag & os.ST_NOEXEC
+    if may_run and config.getoption("dist", "no") != "no":
+        os.environ.setdefault("PYTEST_DEBUG_TEMPROOT", str(MEMORY))
 
 
 @pytest.hookimpl(optionalhook=True)
