@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+import asyncio
 import gc
 import hashlib
+import inspect
 import os
 import re
 import shutil
 import subprocess
 import tempfile
+import traceback
 import wave
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from functools import cache
-from inspect import iscoroutinefunction
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from functools import cache, wraps
 from itertools import accumulate
 from pathlib import Path
 from typing import Any, TypeVar
@@ -20,6 +23,9 @@ from typing import Any, TypeVar
 import httpcore2
 import jwt
 import pytest
+import uvicorn.server
+from _pytest.mark import ParameterSet
+from _pytest.runner import runtestprotocol
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from cryptography.hazmat.primitives.serialization import Encoding, PublicFormat
 from hypothesis import HealthCheck, settings
@@ -36,7 +42,7 @@ TESTS = Path(__file__).parent
 ROOT = TESTS.parent
 # Machines stall: how long an example takes says nothing. `./check` tries more examples than `./check --quick`.
 UNHURRIED = {"deadline": None, "suppress_health_check": [HealthCheck.too_slow]}
-settings.register_profile("quick", max_examples=25, **UNHURRIED)
+settings.register_profile("quick", max_examples=10, **UNHURRIED)
 settings.register_profile("thorough", max_examples=150, **UNHURRIED)
 settings.load_profile(os.environ.get("ATLAS_EXAMPLES", "quick"))
 # An example that fails is made smaller for five minutes, if need be. There is no setting for that.
@@ -46,8 +52,28 @@ engine.MAX_SHRINKING_SECONDS = 20
 httpcore2.default_ssl_context = cache(httpcore2.default_ssl_context)
 
 
+class Hasty:
+    """asyncio as uvicorn sees it, which looks round each tenth of a second, and thrice before a server is closed."""
+
+    async def sleep(self, seconds: float) -> None:
+        await asyncio.sleep(seconds / 20)
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(asyncio, name)
+
+
+uvicorn.server.asyncio = Hasty()  # type: ignore[assignment]
+MEMORY = Path("/dev/shm")
+
 # Houses of tests run side by side, and would all want the one https port; those that serve https choose theirs.
 os.environ["ATLAS_GATEWAY_HTTPS_HOST"] = ""
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Have workers write into memory: what is written to be safe from a power cut waits for no disk there."""
+    may_run = MEMORY.is_dir() and not os.statvfs(MEMORY).f_flag & os.ST_NOEXEC
+    if may_run and config.getoption("dist", "no") != "no":
+        os.environ.setdefault("PYTEST_DEBUG_TEMPROOT", str(MEMORY))
 
 
 @pytest.hookimpl(optionalhook=True)
@@ -61,7 +87,7 @@ def pytest_configure_node(node: Any) -> None:
 def share_of(number: int, workers: int) -> list[str]:
     """Return the files that are one worker's: neighbours, so that what they all stand on is opened once.
 
-    How long a file is tells how much work it is.
+    How long a file is tells how much work it is, but those that serve a house take thrice the time.
     """
     files = sorted(TESTS.rglob("test_*.py"))
     ends = list(accumulate(map(_weight, files)))
@@ -70,13 +96,25 @@ def share_of(number: int, workers: int) -> list[str]:
 
 def _weight(file: Path) -> int:
     text = file.read_text(encoding="utf-8")
-    return 1 if re.search(r"^pytestmark = \[?\s*pytest\.mark\.real", text, re.MULTILINE) else len(text)
+    if re.search(r"^pytestmark = \[?\s*pytest\.mark\.real", text, re.MULTILINE):
+        return 1
+    return len(text) * (3 if file.parent.name in ("gateway", "cli") else 1)
 
 
 def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
     """Leave to the other workers the files that are theirs."""
     share = getattr(config, "workerinput", {}).get("share")
     return True if share is not None and collection_path.suffix == ".py" and str(collection_path) not in share else None
+
+
+def pytest_runtest_protocol(item: pytest.Item, nextitem: pytest.Item | None) -> bool | None:
+    """Have a worker send one message for a test that passes, not five: they cost as much as most tests."""
+    if not hasattr(item.config, "workerinput"):
+        return None
+    for report in runtestprotocol(item, log=False, nextitem=nextitem):
+        if report.when == "call" or not report.passed:
+            item.ihook.pytest_runtest_logreport(report=report)
+    return True
 
 
 def pytest_collection_finish() -> None:
@@ -100,25 +138,62 @@ def sample(rows: Iterable[Row]) -> list[Row]:
     return list(rows)[:: 8 if os.environ.get("ATLAS_EXAMPLES") == "quick" else 1]
 
 
-def for_every(rows: Iterable[Any]) -> Callable[[Callable[..., None]], Callable[[], None]]:
-    """Make one test of many that cost less than pytest does: of every row, and every row that misses is reported."""
+class Misses:
+    """What went wrong in which rows of a table: a row that misses keeps no other from being tried."""
 
-    rows = list(rows)
-    assert rows, "a test of no row cannot fail"
+    def __init__(self) -> None:
+        self._misses: list[str] = []
 
-    def of(test: Callable[..., None]) -> Callable[[], None]:
-        assert not iscoroutinefunction(test), "nobody would await it"
+    @contextmanager
+    def of(self, row: Mapping[str, Any]) -> Iterator[None]:
+        """Write down how this row misses, whatever is raised."""
+        try:
+            yield
+        except (Exception, pytest.fail.Exception) as miss:
+            if "from pytest-timeout" in str(miss):  # of all rows together
+                raise
+            place = traceback.extract_tb(miss.__traceback__)[-1]
+            said = ", ".join(f"{name}={value!r:.300}" for name, value in row.items())
+            words = str(miss) if isinstance(miss, (AssertionError, pytest.fail.Exception)) else repr(miss)
+            self._misses.append(f"{said}\n    {place.filename}:{place.lineno}: {words}")
 
-        def whole() -> None:
-            misses = []
-            for row in rows:
-                try:
-                    test(*row) if isinstance(row, tuple) else test(row)
-                except (AssertionError, pytest.fail.Exception) as miss:
-                    misses.append(f"{row!r}: {miss}")
-            assert not misses, "\n".join(misses)
+    def assert_none(self) -> None:
+        """Fail with all of them."""
+        if self._misses:
+            raise AssertionError("\n".join([f"{len(self._misses)} rows miss:", *self._misses]))
 
-        whole.__name__, whole.__doc__, whole.__module__ = test.__name__, test.__doc__, test.__module__
+
+def for_every(names: str | Sequence[str], rows: Iterable[Any]) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    """Make one test of a table, because pytest takes 4 ms for each test; every row that misses is reported.
+
+    It is written as `pytest.mark.parametrize`, but what fixtures give is there once, for all rows together.
+    """
+    names = names.replace(",", " ").split() if isinstance(names, str) else names
+    cells = [row.values if isinstance(row, ParameterSet) else row if len(names) > 1 else (row,) for row in rows]
+    table = [dict(zip(names, row, strict=True)) for row in cells]
+    assert table, "a test of no row cannot fail"
+
+    def of(test: Callable[..., Any]) -> Callable[..., Any]:
+        @wraps(test)
+        def at_once(**given: Any) -> None:
+            misses = Misses()
+            for row in table:
+                with misses.of(row):
+                    test(**row, **given)
+            misses.assert_none()
+
+        @wraps(test)
+        async def awaited(**given: Any) -> None:
+            misses = Misses()
+            for row in table:
+                with misses.of(row):
+                    await test(**row, **given)
+            misses.assert_none()
+
+        whole: Any = awaited if inspect.iscoroutinefunction(test) else at_once
+        signature = inspect.signature(test)
+        fixtures = [given for name, given in signature.parameters.items() if name not in names]
+        whole.__signature__ = signature.replace(parameters=fixtures)
         return whole
 
     return of
@@ -141,8 +216,7 @@ def virtual_time() -> tuple[str, dict[str, Any]]:
 @pytest.fixture
 def data() -> Iterator[Path]:
     """An empty data directory with a name short enough for unix sockets, in memory where syncing costs nothing."""
-    memory = Path("/dev/shm")
-    folder = Path(tempfile.mkdtemp(prefix="atlas-", dir=memory if memory.is_dir() else None))
+    folder = Path(tempfile.mkdtemp(prefix="atlas-", dir=MEMORY if MEMORY.is_dir() else None))
     yield folder
     shutil.rmtree(folder, ignore_errors=True)
 

@@ -15,6 +15,7 @@ from atlas.cli.keys import prepare_folders
 from atlas.config import BackupConfig, Config
 from atlas.errors import StoreError
 from atlas.store import backup
+from tests.conftest import for_every
 
 BERLIN = ZoneInfo("Europe/Berlin")
 
@@ -23,7 +24,7 @@ def at(text: str) -> float:
     return datetime.fromisoformat(text).replace(tzinfo=BERLIN).timestamp()
 
 
-@pytest.mark.parametrize(
+@for_every(
     ("now", "made", "due"),
     [
         ("2026-11-24T03:00", "2026-11-23T03:00", True),
@@ -33,7 +34,6 @@ def at(text: str) -> float:
         ("2026-11-24T12:00", "2030-01-01T03:00", True),
         ("2026-10-25T03:00", "2026-10-24T03:00", True),
     ],
-    ids=["at its hour", "before it", "once a day", "that was missed", "a clock that was ahead", "of summer's last day"],
 )
 def test_a_backup_is_due_once_a_day_after_its_hour(now: str, made: str, due: bool) -> None:
     assert is_due(at(now), at(made), 3, BERLIN) is due

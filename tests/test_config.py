@@ -9,6 +9,7 @@ from atlas.config import Config, LlmConfig, load
 from atlas.errors import ConfigError
 from atlas.opening import _backend_settings
 from atlas.shipped import shipped
+from tests.conftest import for_every
 
 ROOT = Path(__file__).parent.parent
 
@@ -119,7 +120,7 @@ def test_sockets_secrets_and_tokens_have_their_places(config: Config) -> None:
     assert config.owner_token == config.data / "secrets" / "owner.token"
 
 
-@pytest.mark.parametrize(
+@for_every(
     ("text", "complaint"),
     [
         ("[gatway]\n", r"no section is called \[gatway\]"),

@@ -33,6 +33,7 @@ from atlas.conversation import (
 )
 from atlas.errors import ConfigError, EngineError, RequestError
 from atlas.own_words import speaking
+from tests.conftest import for_every
 from tests.scripted_tools import ScriptedRefusal, ScriptedResult, ScriptedTools
 from tools_server.gate import confirmations as confirm
 from tools_server.sdk.state import ToolsDatabase
@@ -154,39 +155,37 @@ def table(text: str) -> list[str]:
     return [one for line in text.strip("\n").splitlines() for one in line.split("|")]
 
 
-@pytest.mark.parametrize("text", table(YES))
+@for_every("text", table(YES))
 def test_this_is_a_yes(text: str) -> None:
     assert open_wording("en").means(text, "tasks.forget") in ("yes", "named")
 
 
-@pytest.mark.parametrize("text", ["na ja", "Naja.", "ach ja", "na", "ach"])
+@for_every("text", ["na ja", "Naja.", "ach ja", "na", "ach"])
 def test_who_hesitates_in_german_says_no_yes(text: str) -> None:
     assert open_wording("de").means(text, "home.unlock") == ""
 
 
-@pytest.mark.parametrize(
-    ("language", "text"), [("de", "ja ja"), ("de", "Jaja."), ("de", "Ja, ja, ja!"), ("en", "yeah, yeah")]
-)
+@for_every(("language", "text"), [("de", "ja ja"), ("de", "Jaja."), ("de", "Ja, ja, ja!"), ("en", "yeah, yeah")])
 def test_who_only_shows_to_have_listened_is_asked_again(language: str, text: str) -> None:
     assert open_wording(language).means(text, "home.unlock") == "unclear"
 
 
-@pytest.mark.parametrize("text", table(NO))
+@for_every("text", table(NO))
 def test_this_is_a_no(text: str) -> None:
     assert open_wording("en").means(text, "tasks.remove") == "no"
 
 
-@pytest.mark.parametrize("text", table(NEITHER))
+@for_every("text", table(NEITHER))
 def test_this_is_neither(text: str) -> None:
     assert open_wording("en").means(text, "tasks.remove") == ""
 
 
-@pytest.mark.parametrize("text", ["Yes?", "sure?", "yes, do it??", "Yes, remove it? "])
+@for_every("text", ["Yes?", "sure?", "yes, do it??", "Yes, remove it? "])
 def test_a_yes_that_asks_is_asked_about(text: str) -> None:
     assert open_wording("en").means(text, "tasks.remove") == "unclear"
 
 
-@pytest.mark.parametrize(
+@for_every(
     ("text", "tool_name", "meaning"),
     [
         ("Yes, send it.", "email.send", "named"),
@@ -252,7 +251,7 @@ async def test_without_a_question_yes_is_a_word_like_any_other() -> None:
     assert await World().hear("yes") is None
 
 
-@pytest.mark.parametrize(
+@for_every(
     "other",
     [
         replace(ANNA, device="tablet"),
@@ -260,7 +259,6 @@ async def test_without_a_question_yes_is_a_word_like_any_other() -> None:
         replace(ANNA, room="hall"),
         replace(ANNA, role="guest"),
     ],
-    ids=["device", "person", "room", "role"],
 )
 async def test_nobody_else_can_answer_it_in_words(other: Actor) -> None:
     world = World()
@@ -311,7 +309,7 @@ async def test_a_question_that_is_put_once_more_is_not_taken_back() -> None:
     assert world.taken_back == [ask.id], "but one whose place is taken is"
 
 
-@pytest.mark.parametrize(("came", "channel"), [("voice", "voice"), ("chat", "chat")])
+@for_every(("came", "channel"), [("voice", "voice"), ("chat", "chat")])
 async def test_the_record_tells_a_spoken_yes_from_a_typed_one_whose_reply_is_spoken(came: Any, channel: str) -> None:
     world = World()
     world.asked(spoken=True)
@@ -370,7 +368,7 @@ async def test_where_a_yes_is_not_enough_the_deed_is_asked_for_once() -> None:
     assert await world.hear("yes, send it") is None
 
 
-@pytest.mark.parametrize(
+@for_every(
     ("language", "text"),
     [
         *(("en", one) for one in ("Pardon?", "Sorry?", "What did you say?", "say that again please", "repeat that")),
@@ -411,7 +409,7 @@ async def test_a_bell_after_what_was_asked_back_has_the_question_put_again() -> 
     assert (await world.hear("yes"))["answer"] == "yes"
 
 
-@pytest.mark.parametrize("seconds", [60, 61 + LATE_SECONDS])
+@for_every("seconds", [60, 61 + LATE_SECONDS])
 async def test_who_wishes_to_hear_a_question_again_that_is_over_is_told_so(seconds: float) -> None:
     world = World()
     world.asked()
@@ -420,9 +418,7 @@ async def test_who_wishes_to_hear_a_question_again_that_is_over_is_told_so(secon
     assert await world.hear("yes") is None
 
 
-@pytest.mark.parametrize(
-    "text", ["what time is it", "sorry", "repeat the alarm every day", "add that once more", "what"]
-)
+@for_every("text", ["what time is it", "sorry", "repeat the alarm every day", "add that once more", "what"])
 def test_words_that_only_look_like_it_do_not_ask_to_hear_it_again(text: str) -> None:
     assert not open_wording("en").asks_again(text)
 
@@ -501,7 +497,7 @@ async def test_a_program_of_its_own_is_answered_through_the_tool_server() -> Non
     assert (claims["ask"], claims["answer"], claims["explicit"]) == ("ask_ide", "yes", True)
 
 
-@pytest.mark.parametrize("which", ["waiting", "missed"])
+@for_every("which", ["waiting", "missed"])
 async def test_grown_ups_see_the_questions_of_their_agents_and_others_only_their_own(which: str) -> None:
     world = World()
     world.asked(by=BEN)

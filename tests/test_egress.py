@@ -20,7 +20,7 @@ from anyio.abc import Process, SocketStream
 
 from atlas import egress
 from atlas.egress import AllowedAddress, Egress, EgressRecord, Tunnel, is_open
-from tests.conftest import SmallDisk
+from tests.conftest import SmallDisk, for_every
 from wall.chain import ChainBroken, Verdict, older_files, verify
 
 Serve = Callable[[SocketStream], Awaitable[None]]
@@ -115,7 +115,7 @@ async def closing(data: Path, count: int = 1) -> dict[str, Any]:
 # ── who may be reached ─────────────────────────────────────────────────────────────────────────────
 
 
-@pytest.mark.parametrize(
+@for_every(
     ("entry", "host", "port", "fits"),
     [
         ("api.example.org:443", "api.example.org", 443, True),
@@ -137,7 +137,7 @@ def test_an_entry_speaks_of_exactly_one_name_or_of_what_is_below_its_star(
     assert AllowedAddress.read(entry).fits(host, port) is fits
 
 
-@pytest.mark.parametrize(
+@for_every(
     "text",
     [
         "",
@@ -161,7 +161,7 @@ def test_an_entry_that_is_none_is_refused_with_its_text(text: str) -> None:
         AllowedAddress.read(text)
 
 
-@pytest.mark.parametrize(
+@for_every(
     ("address", "open_"),
     [
         ("93.184.215.14", True),
@@ -236,7 +236,7 @@ async def test_a_machine_of_the_house_is_reached_when_it_is_listed(data: Path) -
         await closing(data)
 
 
-@pytest.mark.parametrize(
+@for_every(
     "line",
     [
         "GET http://example.org/ HTTP/1.1",

@@ -4,6 +4,7 @@ import pytest
 
 from atlas.engine import open_engine
 from atlas.errors import AtlasError, ConfigError, EngineError, LlmGone, RequestError, StoreError
+from tests.conftest import for_every
 
 
 def test_an_error_has_words_for_the_log_for_a_person_and_for_whoever_looks_after_the_house() -> None:
@@ -13,7 +14,7 @@ def test_an_error_has_words_for_the_log_for_a_person_and_for_whoever_looks_after
     assert LlmGone("x", spoken="Hm.").spoken == "Hm."
 
 
-@pytest.mark.parametrize("kind", [AtlasError, ConfigError, EngineError, LlmGone, StoreError])
+@for_every("kind", [AtlasError, ConfigError, EngineError, LlmGone, StoreError])
 def test_every_kind_can_be_said_aloud(kind: type[AtlasError]) -> None:
     assert kind("log").spoken.endswith(".")
 
@@ -23,7 +24,7 @@ def test_a_request_error_names_the_field() -> None:
     assert (wrong.code, wrong.param) == ("invalid_type", "port")
 
 
-@pytest.mark.parametrize("name", ["nothing", "../main", "", "faster whisper"])
+@for_every("name", ["nothing", "../main", "", "faster whisper"])
 async def test_an_engine_without_a_file_is_a_mistake_in_the_settings(name: str) -> None:
     with pytest.raises(ConfigError, match="no stt engine called") as unknown:
         await open_engine("stt", name, None)

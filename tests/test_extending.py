@@ -72,6 +72,7 @@ def test_its_files_are_in_the_style_of_the_house(tmp_path: Path) -> None:
         assert ended.returncode == 0, ended.stdout + ended.stderr
 
 
+@pytest.mark.real
 def test_the_sentence_becomes_the_call_of_the_tool(copy: Path) -> None:
     lines = """
 from atlas.understanding.grammar import open_grammar
@@ -125,6 +126,7 @@ anyio.run(main)
     assert run(copy, "-c", lines).splitlines() == ["RIFF what time is it", "''", "I can't hear just now."]
 
 
+@pytest.mark.real
 def test_the_door_answers_a_sentence_in_words_and_lets_nobody_in_without_a_token(copy: Path, tmp_path: Path) -> None:
     lines = f"""
 import os

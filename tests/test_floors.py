@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.conftest import for_every
 from tests.sources import nodes, parsed
 
 ROOT = Path(__file__).parent.parent
@@ -149,13 +150,13 @@ def _imports(path: Path) -> Iterator[str]:
 TABLES = (("atlas", FLOORS), ("tools_server", TOOL_SERVER_FLOORS))
 
 
-@pytest.mark.parametrize(("top", "floors"), TABLES, ids=("atlas", "tools_server"))
+@for_every(("top", "floors"), TABLES)
 def test_every_module_has_a_floor(top: str, floors: Mapping[str, int]) -> None:
     homeless = [name for name, _ in modules(top) if package_of(name, floors) in (None, top) and name != top]
     assert homeless == []
 
 
-@pytest.mark.parametrize(("top", "floors"), TABLES, ids=("atlas", "tools_server"))
+@for_every(("top", "floors"), TABLES)
 def test_imports_go_down_and_never_sideways(top: str, floors: Mapping[str, int]) -> None:
     wrong = []
     for module, path in modules(top):
@@ -170,7 +171,7 @@ def test_imports_go_down_and_never_sideways(top: str, floors: Mapping[str, int])
     assert wrong == []
 
 
-@pytest.mark.parametrize("top", ["atlas", "tools_server", "wall"])
+@for_every("top", ["atlas", "tools_server", "wall"])
 def test_no_modules_import_each_other_in_a_circle(top: str) -> None:
     """Not even where the import stands inside a function, or is for the types alone."""
     names = {name for name, _ in modules(top)}

@@ -15,6 +15,7 @@ from atlas.conversation import Actor, Turn
 from atlas.errors import RequestError
 from atlas.gateway.limits import LIMITS
 from atlas.router import choose, may_talk
+from tests.conftest import for_every
 from tests.sources import nodes, python_files
 from tools_server.sdk.toolkit import find
 from tools_server.values.policy import AgentAccount, CallActor, decide
@@ -65,8 +66,8 @@ def test_what_is_no_role_has_no_right() -> None:
     assert not any(may(role, right) for role in ("", "Owner", "root", "admin", "nobody") for right in get_args(Right))
 
 
-@pytest.mark.parametrize("role", ROLES)
-@pytest.mark.parametrize("right", AT_THE_GATE)
+@for_every("role", ROLES)
+@for_every("right", AT_THE_GATE)
 def test_the_gate_denies_a_role_what_it_has_no_right_to(role: Role, right: Right) -> None:
     tool, arguments = AT_THE_GATE[right]
     denied = decide(POLICY, ANYTHING, CallActor(role=role), TOOLS[tool].action, arguments, NOON).verdict == "deny"
@@ -86,7 +87,7 @@ def test_no_rule_of_a_household_can_give_a_role_more(tmp_path: Path) -> None:
     assert decide(read_policy(file), ANYTHING, CallActor(role="guest"), action, {}, NOON).verdict == "deny"
 
 
-@pytest.mark.parametrize("role", ROLES)
+@for_every("role", ROLES)
 def test_the_router_lets_a_role_talk_to_the_agents_that_are_for_it_and_to_no_other(role: Role) -> None:
     actor = Actor("", "phone", role)
     for name, agent in DEFAULT_AGENTS.items():

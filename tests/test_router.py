@@ -11,6 +11,7 @@ from atlas.config import AgentConfig
 from atlas.conversation import Actor, Message, Turn
 from atlas.errors import ConfigError, RequestError
 from atlas.router import Routing, choose, may_talk, open_addressing
+from tests.conftest import for_every
 from wall.roles import Role
 
 AGENTS = {
@@ -35,7 +36,7 @@ def chosen(*arguments: Any, **more: Any) -> Routing | None:
         return None
 
 
-@pytest.mark.parametrize(
+@for_every(
     ("question_turn", "agent", "because"),
     [
         (turn(), "family", "the house's default"),
@@ -60,7 +61,7 @@ def test_who_answers_and_why(question_turn: Turn, agent: str, because: str) -> N
     assert (choice.agent, choice.reason) == (agent, because) if choice else agent == NOBODY
 
 
-@pytest.mark.parametrize(
+@for_every(
     ("role", "away", "agent", "because"),
     [
         ("owner", (), "family", "the house's default"),
@@ -104,7 +105,7 @@ def test_in_every_combination_who_is_asked_for_answers_or_nobody_does() -> None:
                 assert agent == default if default not in away or len(away) == 2 else agent not in away
 
 
-@pytest.mark.parametrize(
+@for_every(
     ("text", "agent", "rest"),
     [
         ("ask work what's next", "work", "what's next"),
@@ -138,7 +139,7 @@ def test_words_that_begin_with_an_agent_are_for_that_agent_without_its_name(text
     assert (choice.agent, choice.turn.text) == (agent, rest)
 
 
-@pytest.mark.parametrize(
+@for_every(
     "text",
     [
         "what does work want me to do",
@@ -221,7 +222,7 @@ def test_a_long_text_is_looked_at_in_no_time_that_grows_with_it() -> None:
         assert choose(turn(text=beginning + "and"), AGENTS, "family", ADDRESSING).agent
 
 
-@pytest.mark.parametrize(
+@for_every(
     ("role", "agent", "may"),
     [
         ("adult", "family", True),

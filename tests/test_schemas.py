@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-import pytest
-
 from atlas.schemas import Misfit, hold
+from tests.conftest import for_every
 
 A = "a" * 30_000
 
@@ -19,7 +18,7 @@ def verdict(value: Any, part: dict[str, Any], **whole: Any) -> str:
     return "fits"
 
 
-@pytest.mark.parametrize("pattern", ["(a+)+$", "^(a|a)*$", "(x+x+)+y|a$", "(.*a){12}$"])
+@for_every("pattern", ["(a+)+$", "^(a|a)*$", "(x+x+)+y|a$", "(.*a){12}$"])
 def test_long_texts_are_held_to_patterns_that_would_go_back_without_end(pattern: str) -> None:
     assert verdict(A, {"pattern": pattern}) == "fits"
     assert "x.pattern" in verdict(A + "!", {"pattern": pattern})
@@ -38,7 +37,7 @@ TWICE = {f"d{i}": {"allOf": [{"$ref": f"#/$defs/d{i + 1}"}] * 2} for i in range(
 WORDY = {"anyOf": [{"type": "string"}] * 5_000}  # each complaint quotes the whole value
 
 
-@pytest.mark.parametrize(
+@for_every(
     ("value", "part", "whole"),
     [
         (1, {"$ref": "#/$defs/d0"}, {"$defs": TWICE}),
@@ -47,14 +46,6 @@ WORDY = {"anyOf": [{"type": "string"}] * 5_000}  # each complaint quotes the who
         ([[1] * 400] * 200, {"items": {"enum": [[1] * 399 + [2]] * 150 + [[1] * 400]}}, {}),
         (A, {"pattern": "((a?){100}){100}b"}, {}),
         ("a", {"allOf": [{"pattern": f"^.{{0,{3_000 + i}}}$"} for i in range(200)]}, {}),
-    ],
-    ids=[
-        "doubling references",
-        "long complaints",
-        "many properties",
-        "deep choices",
-        "counted counts",
-        "many patterns",
     ],
 )
 def test_what_would_take_too_long_is_refused(value: Any, part: dict[str, Any], whole: dict[str, Any]) -> None:
@@ -69,12 +60,12 @@ def test_a_long_list_of_plain_things_is_not_too_much() -> None:
     assert "x.items.properties.name.pattern" in verdict([*people, {"name": ""}], {"items": person})
 
 
-@pytest.mark.parametrize(("pair", "alike"), [([1, 1.0], True), ([1, True], False), ([{"a": 1}, {"a": 1.0}], True)])
+@for_every(("pair", "alike"), [([1, 1.0], True), ([1, True], False), ([{"a": 1}, {"a": 1.0}], True)])
 def test_things_are_unique_as_json_sees_them(pair: list[Any], alike: bool) -> None:
     assert (verdict(pair, {"uniqueItems": True}) != "fits") == alike
 
 
-@pytest.mark.parametrize(
+@for_every(
     "part", [{"type": "nonsense"}, {"properties": 5}, {"pattern": "["}, {"$ref": "#there"}, {"$ref": "https://a/b"}]
 )
 def test_a_schema_that_is_none_is_said_to_be_so(part: dict[str, Any]) -> None:

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import inspect
+
+import anyio
+import anyio.lowlevel
 import pytest
 
 from tests.conftest import TESTS, for_every, sample, share_of
 
 
-@for_every((1, 2, 4, 32))
+@for_every("workers", (1, 2, 4, 32))
 def test_every_file_is_in_the_share_of_one_worker_and_of_no_other(workers: int) -> None:
     shares = [file for number in range(workers) for file in share_of(number, workers)]
     assert sorted(shares) == sorted(map(str, TESTS.rglob("test_*.py")))
@@ -21,20 +25,47 @@ def test_only_the_quick_check_tries_some_for_all(monkeypatch: pytest.MonkeyPatch
     assert sample(range(20)) == [*range(20)], "a file that is run by itself"
 
 
-def test_a_test_of_every_row_tells_each_that_misses() -> None:
-    @for_every(range(5))
+def test_a_test_of_every_row_tells_each_that_misses_whatever_it_raised() -> None:
+    @for_every("number", range(5))
     def is_even(number: int) -> None:
         assert number % 2 == 0
+        if number == 4:
+            raise KeyError(number)
 
-    with pytest.raises(AssertionError, match=r"(?s)1: .*3: "):
+    with pytest.raises(AssertionError, match=r"(?s)3 rows miss.*number=1\n.*number=3\n.*number=4\n.*KeyError"):
         is_even()
 
 
-def test_a_test_of_every_row_has_rows_and_waits_for_nothing() -> None:
+async def test_a_test_that_waits_is_awaited_for_every_row_and_is_given_its_fixtures() -> None:
+    @for_every("left, right", [(1, 1), (1, 2)])
+    async def are_alike(house: str, left: int, right: int) -> None:
+        await anyio.lowlevel.checkpoint()
+        assert left == right, house
+
+    assert list(inspect.signature(are_alike).parameters) == ["house"]
+    with pytest.raises(AssertionError, match=r"(?s)1 rows miss:\nleft=1, right=2\n.*small"):
+        await are_alike(house="small")
+
+
+def test_tables_are_multiplied_and_every_pair_that_misses_is_told() -> None:
+    @for_every("left", "ab")
+    @for_every("right", "ab")
+    def differ(left: str, right: str) -> None:
+        assert left != right
+
+    with pytest.raises(AssertionError, match=r"(?s)left='a'.*right='a'.*left='b'.*right='b'"):
+        differ()
+
+
+def test_the_time_limit_of_a_test_ends_its_table() -> None:
+    @for_every("number", range(5))
+    def waits(number: int) -> None:
+        pytest.fail("Timeout (>120s) from pytest-timeout.")
+
+    with pytest.raises(pytest.fail.Exception, match=r"^Timeout"):
+        waits()
+
+
+def test_a_test_of_every_row_has_rows() -> None:
     with pytest.raises(AssertionError, match="no row"):
-        for_every(row for row in ())
-
-    async def waits(number: int) -> None: ...
-
-    with pytest.raises(AssertionError, match="nobody would await"):
-        for_every([1])(waits)  # type: ignore[arg-type]
+        for_every("number", [])

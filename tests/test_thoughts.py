@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import pytest
-
 from atlas.thoughts import Thoughts
+from tests.conftest import for_every
 
 
 def heard(text: str, size: int) -> str:
@@ -13,8 +12,8 @@ def heard(text: str, size: int) -> str:
     return words + thoughts.end()
 
 
-@pytest.mark.parametrize("size", [1, 2, 7, 100])
-@pytest.mark.parametrize(
+@for_every("size", [1, 2, 7, 100])
+@for_every(
     ("text", "words"),
     [
         ("<think>\nHm, the sea.\n</think>\n\nIt is wide.", "It is wide."),

@@ -28,7 +28,7 @@ from atlas.cli.doctor import examine
 from atlas.config import GatewayConfig
 from atlas.errors import ConfigError
 from atlas.gateway import app, https
-from tests.conftest import ROOT
+from tests.conftest import ROOT, for_every
 from tests.gateway.small_house import SmallHouse, small_house
 
 HERE = ServedNames(("atlas.local", "localhost"), (ipaddress.ip_address("127.0.0.1"),))
@@ -127,7 +127,7 @@ async def test_nobody_comes_in_from_the_internet(config, data, monkeypatch):
             await http.get("/ca/")
 
 
-@pytest.mark.parametrize(
+@for_every(
     ("address", "of_house"),
     [
         *(("192.168.178.20", True), ("10.1.2.3", True), ("127.0.0.1", True), ("100.64.1.2", True)),

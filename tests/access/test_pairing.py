@@ -21,6 +21,7 @@ from atlas.gateway.invitations import ALPHABET, Invitation, Pairings, new_setup_
 from atlas.gateway.pairing_page import WORDS
 from atlas.store.devices import open_devices
 from tests.access.test_certificates import secured
+from tests.conftest import for_every
 from tests.gateway.small_house import served
 from wall.roles import Role
 
@@ -79,7 +80,7 @@ async def test_a_link_lets_one_device_in_once() -> None:
     assert doors.let_in == [("phone", "adult")]
 
 
-@pytest.mark.parametrize("digits", [False, True])
+@for_every("digits", [False, True])
 async def test_of_two_browsers_that_race_for_one_invitation_one_comes_in(digits: bool) -> None:
     doors = Doors()
     pairings = Pairings(doors)
@@ -164,7 +165,7 @@ async def test_wrong_codes_of_one_kind_cost_the_other_kinds_no_try() -> None:
     assert (await pairings.take_up("ABCD-2345")).role == "owner"
 
 
-@pytest.mark.parametrize("kind", ["link", "digits", "setup"])
+@for_every("kind", ["link", "digits", "setup"])
 async def test_a_full_disk_uses_no_invitation_up(kind: str) -> None:
     doors = Doors()
     pairings = Pairings(doors, "ABCD-2345")

@@ -17,6 +17,7 @@ from atlas.confirmations import HouseConfirmations
 from atlas.conversation import Actor, Message, Tool, Turn
 from atlas.llm.backend_scripted import ScriptedBackend
 from atlas.understanding.grammar import Grammar
+from tests.conftest import for_every
 from tests.houses import reader
 from tests.scripted_tools import Action, Preview, ScriptedRefusal, ScriptedResult, ScriptedTools
 
@@ -160,14 +161,14 @@ def each(questions: str) -> list[str]:
     return [one.strip() for line in questions.strip().splitlines() for one in line.split("|")]
 
 
-@pytest.mark.parametrize("question", each(OURS))
+@for_every("question", each(OURS))
 async def test_what_nobody_can_know_but_who_was_told_is_not_made_up(talk: Talk, question: str) -> None:
     await talk("remember that my cat is black")
     for _ in range(2):  # to have asked before is no knowledge
         assert await talk(question) == NOTHING
 
 
-@pytest.mark.parametrize("question", each(THE_WORLDS))
+@for_every("question", each(THE_WORLDS))
 async def test_what_the_world_knows_is_left_to_others(talk: Talk, question: str) -> None:
     assert await talk(question) in ("The moon knows.", LOOKED_UP, LOOKED_UP_TODAY)
 

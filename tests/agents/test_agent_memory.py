@@ -26,6 +26,7 @@ from atlas.store.recall import TimeSpan, belonging_to
 from atlas.store.turns import TurnRecord
 from atlas.understanding.grammar import Grammar
 from atlas.understanding.understanding import Understanding
+from tests.conftest import for_every
 from tests.houses import reader_of
 from tests.scripted_tools import ScriptedTools
 
@@ -348,7 +349,7 @@ async def test_nobody_finds_what_another_said(world: World) -> None:
 BERLIN = ZoneInfo("Europe/Berlin")
 
 
-@pytest.mark.parametrize(
+@for_every(
     ("words", "first", "last"),
     [
         ("today", "2026-11-22T00:00", "2026-11-23T00:00"),
@@ -368,7 +369,7 @@ def test_a_day_gone_by_is_a_span(grammar: Grammar, words: str, first: str, last:
     assert PastTimes(grammar.tables["remembering"]).span(words, NOW.astimezone(BERLIN)) == TimeSpan(*wanted)
 
 
-@pytest.mark.parametrize("words", ["tomorrow", "next Monday", "at five", "on the 3rd of May", "every day", ""])
+@for_every("words", ["tomorrow", "next Monday", "at five", "on the 3rd of May", "every day", ""])
 def test_what_is_no_known_day_of_the_past_is_none(grammar: Grammar, words: str) -> None:
     assert PastTimes(grammar.tables["remembering"]).span(words, NOW) is None
 

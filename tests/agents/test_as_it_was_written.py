@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import pytest
-
+from tests.conftest import for_every
 from tests.houses import english
 
 
-@pytest.mark.parametrize(
+@for_every(
     ("text", "remainder"),
     [
         ("remember that the wifi password is Hell0,World!x", "the wifi password is Hell0,World!x"),

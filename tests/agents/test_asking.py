@@ -17,6 +17,7 @@ from atlas.events import TextDelta, ToolFinished
 from atlas.llm.backend import Calls
 from atlas.llm.backend_scripted import ScriptedBackend
 from atlas.understanding.grammar import Grammar
+from tests.conftest import for_every
 from tests.houses import reader_of
 from tests.scripted_tools import ScriptedHousehold, ScriptedTools
 
@@ -244,7 +245,7 @@ async def test_a_yes_to_nothing_is_answered_calmly_and_never_imitated(small, tex
     assert (answer.text, answer.path) == (answered, "command"), "what a command said is shown to no small model"
 
 
-@pytest.mark.parametrize("text", ["yes and no", "yes, it rains", "no idea", "okay then", "well", "hello", "thanks"])
+@for_every("text", ["yes and no", "yes, it rains", "no idea", "okay then", "well", "hello", "thanks"])
 async def test_what_says_more_than_a_yes_or_a_no_is_talk(small, text) -> None:
     assert (await ask(small, text))[0].text != NOTHING_OPEN
 
@@ -275,7 +276,7 @@ async def test_in_german_too(tools: ScriptedTools, grammar: Grammar, confirmatio
     assert (await ask(agent, "Alles klar, danke"))[0].text == "Gut."
 
 
-@pytest.mark.parametrize(
+@for_every(
     ("request_text", "question", "text", "answers"),
     [
         ("set a timer", "For how long: five minutes, or ten?", "half an hour", True),

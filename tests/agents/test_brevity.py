@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from atlas.agents.brevity import Brevity
 from atlas.conversation import Message
+from tests.conftest import for_every
 from tests.scripted_tools import ScriptedTools
 
 from .conftest import ask, says
@@ -24,7 +24,7 @@ def said(text: str, history: Sequence[Message] = (), question: str = "what is a 
     return brevity.feed(text) + brevity.rest()
 
 
-@pytest.mark.parametrize(
+@for_every(
     ("text", "heard"),
     [
         ("Paris is. It lies on the Seine. And so on. And on.", "Paris is. It lies on the Seine. "),

@@ -17,7 +17,7 @@ from atlas.events import ToolFinished
 from atlas.understanding.endings import CLOSED_SECONDS
 from atlas.understanding.grammar import LONGEST_CHARACTERS, OPEN_COMMAND_SECONDS, Command, Grammar, open_grammar
 from atlas_bench.commands import corpus
-from tests.conftest import sample
+from tests.conftest import for_every, sample
 from tests.houses import reader_of
 from tests.scripted_tools import ScriptedHousehold, ScriptedResult, ScriptedTools
 from tools_server.sdk.toolkit import find
@@ -34,7 +34,7 @@ def calls(commands: Sequence[Command]) -> list[tuple[str, dict[str, Any]]]:
     return [(command.tool, dict(command.arguments)) for command in commands]
 
 
-@pytest.mark.parametrize("file", sorted({row.file for row in ROWS}))
+@for_every("file", sorted({row.file for row in ROWS}))
 def test_a_sentence_becomes_its_calls_with_all_its_words_or_nothing_at_all(grammar: Grammar, file: str) -> None:
     read = reader_of(grammar).read
     rows = sample(row for row in ROWS if row.file == file)
@@ -64,7 +64,7 @@ def test_a_denied_command_does_nothing(grammar: Grammar) -> None:
             assert grammar.commands(f"Please do not {text}") == ()
 
 
-@pytest.mark.parametrize(
+@for_every(
     "fact",
     [
         "the boiler was serviced in March",
@@ -85,7 +85,7 @@ def test_a_fact_may_come_before_the_wish_to_have_it_remembered(grammar: Grammar)
     assert grammar.commands("the teacher has always said remember that") == ()
 
 
-@pytest.mark.parametrize(
+@for_every(
     "text",
     [
         "remember the film that was on last night",
@@ -101,7 +101,7 @@ def test_what_is_only_called_to_mind_is_no_fact(grammar: Grammar, text: str) -> 
     assert grammar.commands(text) == ()
 
 
-@pytest.mark.parametrize("text", ["hey " * 250_000, "set a timer for ten minutes " * 40_000, "a" * 1_000_000])
+@for_every("text", ["hey " * 250_000, "set a timer for ten minutes " * 40_000, "a" * 1_000_000])
 def test_a_text_as_long_as_a_book_is_no_command_and_costs_nothing(grammar: Grammar, text: str) -> None:
     assert grammar.read(text) is None
     assert not grammar.is_negated(text)
@@ -148,7 +148,7 @@ def test_nothing_that_can_be_continued_counts_as_whole(grammar: Grammar) -> None
     assert wrong == []
 
 
-@pytest.mark.parametrize(
+@for_every(
     "text",
     [
         "set a timer for ten",
@@ -175,7 +175,7 @@ def test_a_sentence_that_may_go_on_is_waited_for(grammar: Grammar, text: str) ->
     assert command is None or not command.whole
 
 
-@pytest.mark.parametrize(
+@for_every(
     "text",
     [
         "set a ten minute pizza timer",

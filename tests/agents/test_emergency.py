@@ -18,6 +18,7 @@ from atlas.events import Event
 from atlas.understanding.emergencies import Emergency, open_emergencies
 from atlas.understanding.templates import SENTENCES
 from atlas.understanding.understanding import Reader, Understanding
+from tests.conftest import for_every
 from tests.houses import english, reader_of
 from tests.scripted_tools import ScriptedTools
 
@@ -31,7 +32,7 @@ def lines(name: str) -> list[list[str]]:
     return [line.split("\t") for line in (CORPUS / name).read_text(encoding="utf-8").splitlines()]
 
 
-@pytest.mark.parametrize("language", ["en", "de"])
+@for_every("language", ["en", "de"])
 def test_who_is_in_need_is_understood(language: str) -> None:
     emergencies = open_emergencies(language)
     read = {text: emergencies.read(text) for _, text in lines(f"{language}.tsv")}
@@ -39,7 +40,7 @@ def test_who_is_in_need_is_understood(language: str) -> None:
     assert len(lines("en.tsv")) > 80
 
 
-@pytest.mark.parametrize("language", ["en", "de"])
+@for_every("language", ["en", "de"])
 def test_everyday_talk_is_no_emergency(language: str) -> None:
     emergencies = open_emergencies(language)
     assert [text for (text,) in lines(f"{language}_none.tsv") if emergencies.read(text)] == []
@@ -52,7 +53,7 @@ def test_a_german_house_understands_a_cry_in_english_and_answers_in_it() -> None
     assert wording(emergency, GERMANY, spoken=False).startswith("Call 112 now")
 
 
-@pytest.mark.parametrize(
+@for_every(
     ("kind", "helplines", "text"),
     [
         ("danger", BRITAIN, "Call 999 or 112 now"),
@@ -84,7 +85,7 @@ def _table(language: str) -> dict[str, Any]:
     return dict(details["emergency"])
 
 
-@pytest.mark.parametrize("language", ["en", "de"])
+@for_every("language", ["en", "de"])
 def test_every_kind_has_an_answer_in_every_country(language: str) -> None:
     table = _table(language)
     for country in ("", *yaml.safe_load(HELPLINES.read_text(encoding="utf-8"))):
@@ -136,7 +137,7 @@ async def test_what_no_person_said_is_no_cry_for_help(reader: Reader) -> None:
     assert not await is_answered(reader, turn("call the police", channel=None))
 
 
-@pytest.mark.parametrize(
+@for_every(
     ("concern", "heard"), [("health", "ask a pharmacist"), ("emergency", "Call 112 now"), ("cannot", ""), ("", "")]
 )
 async def test_a_concern_that_was_learnt_has_the_prepared_answer_too(concern: str, heard: str) -> None:

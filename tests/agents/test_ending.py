@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-import pytest
-
 from atlas.agents import prompt
 from atlas.agents.agent_ending import Ending
 from atlas.agents.persona import open_persona
 from atlas.conversation import Message
 from atlas.store.conversations import SILENCE_SECONDS, of_now
+from tests.conftest import for_every
 from tests.houses import english, reader_of
 
 from .conftest import Room, turn
@@ -20,7 +19,7 @@ def exchange(question: str, answer: str, at: float) -> list[Message]:
     return [Message("user", question, at=at), Message("assistant", answer, at=at)]
 
 
-@pytest.mark.parametrize("text", ["start over", "Let's start again.", "new conversation, please"])
+@for_every("text", ["start over", "Let's start again.", "new conversation, please"])
 async def test_start_over_ends_what_was_said_before(text: str) -> None:
     question_turn = turn(text, at=100.0)
     room = Room()
@@ -36,7 +35,7 @@ async def test_start_over_ends_what_was_said_before(text: str) -> None:
     assert of_now([*past, *later], 130.0) == tuple(later)
 
 
-@pytest.mark.parametrize("text", ["start over there", "start the vacuum again", "a new conversation partner", "start"])
+@for_every("text", ["start over there", "start the vacuum again", "a new conversation partner", "start"])
 async def test_other_words_end_nothing(text: str) -> None:
     question_turn = turn(text)
     assert not await Ending(english().tables).prepare(reader_of(english()).understand(question_turn), question_turn)

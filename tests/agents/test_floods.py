@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-import pytest
 from hassil.recognize import RecognizeResult
 
 from atlas.understanding.grammar import Grammar
 from atlas.understanding.templates import Templates
+from tests.conftest import for_every
 from tests.houses import english
 
 MOST_MATCHES = 40  # of the whole grammar, each about a millisecond
@@ -26,7 +26,7 @@ class Counted(Templates):
         return self._counted.match(words, half=half)
 
 
-@pytest.mark.parametrize(
+@for_every(
     "text",
     [
         ("add " + "a, " * 60)[:190],

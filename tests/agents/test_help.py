@@ -14,6 +14,7 @@ from atlas.agents.minds import InOrder
 from atlas.config import AgentConfig, Config, EgressConfig, HouseConfig, LlmConfig
 from atlas.conversation import Message
 from atlas.understanding.grammar import Grammar, open_grammar
+from tests.conftest import for_every
 from tests.houses import reader, reader_of
 from tests.scripted_tools import ScriptedTools
 from tests.understanding.talking import GERMAN_NAMES, NAMES
@@ -76,7 +77,7 @@ def about_of(language: str, tools: ScriptedTools, config: Config = CONFIG) -> In
     return InOrder("family", spoken, [mind])
 
 
-@pytest.mark.parametrize(
+@for_every(
     ("language", "text", "holds"),
     [
         ("en", "Which languages do you speak?", "English and German"),
@@ -168,7 +169,7 @@ async def test_who_asks_about_atlas_itself_hears_what_is_true_of_this_house(
     assert "{" not in answer.text
 
 
-@pytest.mark.parametrize(
+@for_every(
     ("language", "text"),
     [
         ("en", "which languages do people speak in Belgium"),
@@ -208,7 +209,7 @@ async def test_what_is_set_up_is_named(tools: ScriptedTools) -> None:
     assert "api.open-meteo.com" in answer.text
 
 
-@pytest.mark.parametrize("language", ["en", "de"])
+@for_every("language", ["en", "de"])
 def test_whatever_an_answer_about_atlas_has_somebody_say_is_understood(language: str) -> None:
     spoken = reader(language)
     for question in spoken.grammar.tables["about"]["questions"]:
@@ -218,7 +219,7 @@ def test_whatever_an_answer_about_atlas_has_somebody_say_is_understood(language:
                 assert meant.help or meant.past or not meant.empty, text
 
 
-@pytest.mark.parametrize(
+@for_every(
     "text",
     [
         *("how do I turn the heating off", "turn off", "how do I switch the radio to jazz", "who can use the car"),

@@ -17,7 +17,7 @@ from atlas.llm.backend import Calls
 from atlas.understanding.concern import Concerns, SmallTalk
 from atlas.understanding.names import NamedDevice, NamedPlace, Names
 from atlas.understanding.understanding import Reader
-from tests.conftest import sample
+from tests.conftest import for_every, sample
 from tests.houses import english, reader_of
 from tests.scripted_tools import ScriptedHousehold, ScriptedTools
 
@@ -190,14 +190,14 @@ async def test_a_model_that_may_not_answer_is_not_asked(
     assert not model.prompts
 
 
-@pytest.mark.parametrize(
+@for_every(
     "text",
     [
         *("hello", "Hello.", "hello Atlas", "Hello, Atlas!", "Good morning.", "good morning, everyone", "Hi there!"),
         *("hey Atlas, good evening", "hello again", "Morning!"),
     ],
 )
-@pytest.mark.parametrize("llm", [LlmConfig(answers=False), LlmConfig(), LlmConfig(tools=True)])
+@for_every("llm", [LlmConfig(answers=False), LlmConfig(), LlmConfig(tools=True)])
 async def test_who_greets_is_greeted_also_where_there_is_nothing_to_switch(
     text: str, llm: LlmConfig, tools: ScriptedTools, reader: Reader, confirmations: HouseConfirmations
 ) -> None:
@@ -206,7 +206,7 @@ async def test_who_greets_is_greeted_also_where_there_is_nothing_to_switch(
     assert answer.text == "Hello."
 
 
-@pytest.mark.parametrize("text", ["hello world program", "good morning vietnam", "hi fi"])
+@for_every("text", ["hello world program", "good morning vietnam", "hi fi"])
 def test_what_only_begins_like_a_greeting_is_none(text: str) -> None:
     assert SmallTalk(english().tables).answer(text) == ""
 

@@ -19,6 +19,7 @@ from atlas.understanding.intents import PublicReader
 from atlas.understanding.names import NamedDevice, NamedPlace, Names
 from atlas.understanding.public import open_public
 from atlas.understanding.understanding import Reader
+from tests.conftest import for_every
 from tests.houses import english
 from tests.scripted_tools import ScriptedResult, ScriptedTools
 
@@ -51,8 +52,8 @@ def read(text: str, room: str = "", names: Names = HOUSE, language: str = "en") 
     return [(one.tool, dict(one.arguments)) for one in meant] if isinstance(meant, tuple) else meant
 
 
-@pytest.mark.parametrize("quieter_first", [True, False])
-@pytest.mark.parametrize(
+@for_every("quieter_first", [True, False])
+@for_every(
     ("language", "quieter", "lamp"),
     [
         ("en", "turn the volume down by thirty percent", "set big lamp brightness to thirty percent"),
@@ -70,7 +71,7 @@ def test_a_number_in_words_keeps_its_sign_whatever_was_said_before(
         assert given.get("by", given.get("brightness")) == (-30 if text == quieter else 30)
 
 
-@pytest.mark.parametrize(
+@for_every(
     ("text", "tool", "arguments"),
     [
         ("turn on the big lamp", "home.turn", {"on": True, "device": "Big Lamp"}),
@@ -99,7 +100,7 @@ def test_a_public_sentence_is_a_tool_call_about_what_this_house_has(
     assert {name: given.get(name) for name in arguments} == arguments
 
 
-@pytest.mark.parametrize(
+@for_every(
     ("text", "quantity", "value"),
     [
         ("are any lights on in the attic", "any", "on"),

@@ -22,6 +22,7 @@ from atlas.errors import ContextFull, EngineError, LlmBusy, LlmGone
 from atlas.events import ToolFinished
 from atlas.llm.backend import BackendPrompt, Calls, Finished, TextPiece
 from atlas.llm.backend_scripted import ScriptedBackend, ScriptedSettings
+from tests.conftest import for_every
 from tests.scripted_tools import Action, Preview, ScriptedHousehold, ScriptedRefusal, ScriptedResult, ScriptedTools
 from wall.roles import Role
 
@@ -93,7 +94,7 @@ async def test_reading_ahead_reads_exactly_what_the_turn_will_show() -> None:
     assert (ahead.conversation, ahead.priority) == (then.conversation, then.priority)
 
 
-@pytest.mark.parametrize(
+@for_every(
     ("role", "spoken", "priority"),
     [("adult", True, "voice"), ("guest", True, "voice"), ("adult", False, "chat"), ("guest", False, "background")],
 )
@@ -355,8 +356,8 @@ async def test_the_beginning_stays_the_same_while_old_exchanges_are_forgotten(to
 # ── when the model is gone ─────────────────────────────────────────────────────────────────────────
 
 
-@pytest.mark.parametrize("trusted", [True, False])
-@pytest.mark.parametrize("trouble", [LlmGone("no model"), LlmBusy("32 wait")], ids=["gone", "busy"])
+@for_every("trusted", [True, False])
+@for_every("trouble", [LlmGone("no model"), LlmBusy("32 wait")])
 async def test_without_a_model_it_says_what_still_works(trouble: LlmGone, trusted: bool) -> None:
     tools = await with_more(ScriptedHousehold(), tool("lists.add", _nothing), tool("home.turn", _nothing))
     answer, _ = await ask(chat(says(trouble), tools, trusted=trusted), "tell me about Rome")

@@ -15,7 +15,7 @@ from atlas.understanding.concern import Concerns
 from atlas.understanding.grammar import open_grammar
 from atlas.understanding.names import NamedDevice, NamedPlace, Names
 from atlas.understanding.understanding import Understanding
-from tests.conftest import sample
+from tests.conftest import for_every, sample
 from tests.houses import english, reader
 from tests.scripted_tools import ScriptedHousehold, ScriptedTools
 
@@ -104,7 +104,7 @@ async def test_of_three_hundred_questions_about_this_house_a_model_answers_none(
     assert invented == []
 
 
-@pytest.mark.parametrize("language", ["en", "de"])
+@for_every("language", ["en", "de"])
 def test_what_words_can_fulfil_is_answered_by_a_model(language: str) -> None:
     grammar = open_grammar(language)
     concerns = Concerns(grammar.tables)
@@ -168,7 +168,7 @@ def test_a_sentence_that_never_ends_is_not_held_back_for_ever() -> None:
     assert text + sieve.rest() == "and on " * 5_000
 
 
-@pytest.mark.parametrize(
+@for_every(
     "claim",
     [
         "I have\nlocked the oven.",
@@ -184,7 +184,7 @@ def test_a_sentence_that_never_ends_is_not_held_back_for_ever() -> None:
         "Ich\nhabe abgeschlossen.",
     ],
 )
-@pytest.mark.parametrize("language", ["en", "de"])
+@for_every("language", ["en", "de"])
 def test_a_claim_is_none_the_less_for_how_it_is_written(claim: str, language: str) -> None:
     concerns = Concerns(open_grammar(language).tables)
     sieve = SentenceFilter(lambda sentence: not concerns.strays(sentence, "why is the sky blue", NAMES))
@@ -200,7 +200,7 @@ def test_lines_of_a_list_are_read_as_they_stand() -> None:
 
 
 @pytest.mark.timeout(10)
-@pytest.mark.parametrize(
+@for_every(
     "words", ["your my ", "the oven ", "i ", "und dann ", "ich habe ", "du hast ", "“", "- ", "<a ", "_*", "\u200b"]
 )
 def test_a_flood_of_words_is_read_at_once(words: str) -> None:
@@ -242,7 +242,7 @@ async def test_a_small_model_is_not_asked_for_a_deed_that_no_tool_is_for(
     assert not model.prompts
 
 
-@pytest.mark.parametrize("trusted", [True, False])
+@for_every("trusted", [True, False])
 def test_what_the_house_cannot_do_is_left_to_no_model_whatever_it_sounds_like(*, trusted: bool) -> None:
     policy = SpeechPolicy(english().tables, lambda: NAMES, trusted=trusted, answers=True)
     plain = "who wrote Hamlet"

@@ -12,6 +12,7 @@ from atlas.agents.tool_selection import MOST_TOOLS, ToolSelection
 from atlas.conversation import Message, Tool, ToolCall
 from atlas.understanding.grammar import Grammar
 from atlas_bench.commands import corpus
+from tests.conftest import for_every
 from tools_server.sdk.toolkit import find
 
 CORPUS = Path(__file__).parent / "corpus" / "choosing"
@@ -81,7 +82,7 @@ def test_strangers_are_served_worse_and_it_is_known_how_much(choosing: ToolSelec
     assert len(hits) / len(rows) >= 0.64
 
 
-@pytest.mark.parametrize(
+@for_every(
     ("text", "asks"),
     [
         ("Is the light on?", True),
@@ -102,7 +103,7 @@ def test_a_question_is_known_by_how_it_begins(choosing: ToolSelection, text: str
     assert choosing.is_question(text) is asks
 
 
-@pytest.mark.parametrize(
+@for_every(
     "texts",
     [
         ["set a timer for ten minutes", "make that twelve", "and five more", "thanks"],
@@ -110,7 +111,6 @@ def test_a_question_is_known_by_how_it_begins(choosing: ToolSelection, text: str
         ["remind me to call mum at five", "make it six", "cancel the one about the bins"],
         ["it is too dark in here", "still too dark", "and it's cold as well"],
     ],
-    ids=lambda text: text[0],
 )
 def test_a_conversation_that_stays_with_its_subject_keeps_its_tools(choosing: ToolSelection, texts: list[str]) -> None:
     first = names(choosing, texts[0])

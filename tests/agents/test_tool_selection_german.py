@@ -9,6 +9,7 @@ from atlas.understanding.grammar import open_grammar
 from atlas.understanding.templates import open_sentences
 from atlas_bench.commands import corpus
 from tests.agents.test_tool_selection import READS, TOOLS, held, names
+from tests.conftest import for_every
 
 
 @pytest.fixture(scope="module")
@@ -32,7 +33,7 @@ def test_german_strangers_are_served_worse_and_it_is_known_how_much(german: Tool
     assert len([text for text, tool in rows if tool in names(german, text)]) / len(rows) >= 0.71
 
 
-@pytest.mark.parametrize(
+@for_every(
     ("text", "asks"),
     [
         ("Ist das Licht im Flur noch an?", True),

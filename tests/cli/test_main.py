@@ -11,6 +11,7 @@ import pytest
 from atlas.cli import main
 from atlas.cli.main import COMMANDS, error_text, run
 from atlas.errors import AtlasError, ConfigError, StoreError
+from tests.conftest import for_every
 
 
 def test_help_lists_every_command(capsys: pytest.CaptureFixture[str]) -> None:
@@ -20,7 +21,7 @@ def test_help_lists_every_command(capsys: pytest.CaptureFixture[str]) -> None:
         assert f"atlas {name}" in shown
 
 
-@pytest.mark.parametrize("command", sorted({*COMMANDS} - {"satellite"}))
+@for_every("command", sorted({*COMMANDS} - {"satellite"}))
 def test_every_command_explains_itself(command: str, capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit) as ended:
         run([command, "--help"])
@@ -126,6 +127,7 @@ def test_asking_before_the_first_run_says_what_makes_the_token(data: Path) -> No
     assert "atlas run" in completed.stderr
 
 
+@pytest.mark.real
 def test_a_mistake_in_the_settings_names_the_key(data: Path) -> None:
     (data / "atlas.toml").write_text("[gateway]\nprot = 1\n")
     environment = os.environ | {"ATLAS_DATA": str(data), "ATLAS_CONFIG": str(data / "atlas.toml")}
@@ -137,6 +139,7 @@ def test_a_mistake_in_the_settings_names_the_key(data: Path) -> None:
     assert "Traceback" not in run.stderr
 
 
+@pytest.mark.real
 def test_a_token_lets_in_is_listed_and_is_taken_back(data: Path) -> None:
     token = atlas("token", "create", "--name", "tablet", "--role", "child", data=data).stdout.strip()
     assert token.startswith("atlas_")

@@ -126,6 +126,7 @@ def test_the_link_can_be_opened_wherever_atlas_listens(config: Config) -> None:
     assert "http://127.0.0.1:8600/#token=atlas_secret" in on_a_terminal(open_to_all, first_time=True)
 
 
+@pytest.mark.real
 def test_a_port_that_is_taken_is_known_before_anything_is_loaded(data: Path) -> None:
     """By then drafts of passwords are gone that a killed house left."""
     draft = data / "secrets" / "settings" / ".mail-password.a1b2c3d4"

@@ -18,6 +18,7 @@ from atlas.errors import EngineError, LlmGone
 from atlas.llm import backend_openai
 from atlas.llm.backend import BackendPrompt, Calls, Delta, Finished, TextPiece
 from atlas.llm.backend_openai import BackendSettings, OpenAiBackend
+from tests.conftest import for_every
 from tests.contracts.streams import DONE, SERVERS, Made, chunk, fragment, function_of_old
 
 HEAD = b"HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\nconnection: close\r\n\r\n"
@@ -125,7 +126,7 @@ async def test_a_call_that_ran_out_of_tokens_is_no_call(stage: Stage, server: An
     assert [type(delta) for delta in deltas] == [Finished] and deltas[-1].finish == "length"  # type: ignore[union-attr]
 
 
-@pytest.mark.parametrize(
+@for_every(
     "arguments",
     [
         *('{"seconds": 5', '{"seconds": 5}}', '{"seconds": 5} {"seconds": 6', "seconds=5", '"5"', "[5]", "5", "null"),

@@ -222,7 +222,7 @@ def test_what_the_house_takes_for_a_look_is_what_only_reads() -> None:
     assert open_spoken_tools().looks == {name for name, spec in TOOLS.items() if spec.reads}
 
 
-@for_every(sorted(TOOLS))
+@for_every("tool", sorted(TOOLS))
 def test_its_schema_is_valid_flat_and_closed(tool: str) -> None:
     spec = TOOLS[tool]
     Draft202012Validator.check_schema(spec.schema)
@@ -239,7 +239,7 @@ def test_its_schema_is_valid_flat_and_closed(tool: str) -> None:
             assert "maxItems" in described, f"{name} has no limit"
 
 
-@for_every(sorted(TOOLS))
+@for_every("tool", sorted(TOOLS))
 def test_it_says_what_it_does_in_a_sentence(tool: str) -> None:
     spec = TOOLS[tool]
     first = spec.description.splitlines()[0]
@@ -248,7 +248,7 @@ def test_it_says_what_it_does_in_a_sentence(tool: str) -> None:
     assert len(spec.description) < 400, "every prompt pays for it"
 
 
-@for_every(sorted(TOOLS))
+@for_every("tool", sorted(TOOLS))
 def test_its_name_says_where_it_lives(tool: str) -> None:
     spec = TOOLS[tool]
     family, _, verb = spec.name.partition(".")

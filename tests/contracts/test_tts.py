@@ -20,6 +20,7 @@ from atlas.speech.resample import resampled
 from atlas.speech.tts import Tts
 from atlas.speech.tts_piper import _load
 from atlas.speech.tts_scripted import ScriptedTts
+from tests.conftest import for_every
 
 NAMES = ["scripted", pytest.param("piper", marks=pytest.mark.real)]
 
@@ -60,7 +61,7 @@ async def test_it_has_a_name_and_says_everything_at_its_rate(tts):
     assert max(np.abs(np.frombuffer(sound.pcm, np.int16)).max() for sound in sounds) > 3_000
 
 
-@pytest.mark.parametrize("text", ["", " ", "...", "—", "?!", "\n\n", "🎉", "* * *"])
+@for_every("text", ["", " ", "...", "—", "?!", "\n\n", "🎉", "* * *"])
 async def test_what_has_no_words_has_no_sound(tts, text):
     assert await said(tts, text) == []
 

@@ -13,6 +13,7 @@ from atlas.engine import open_engine
 from atlas.errors import ConfigError, EngineError
 from atlas.speech.wake import Wake
 from atlas.speech.wake_scripted import ScriptedWake
+from tests.conftest import for_every
 
 TWO = ("okay_nabu", "hey_jarvis")
 
@@ -57,7 +58,7 @@ async def test_a_phrase_said_twice_is_two_calls(world):
     assert world.hear(twice) == ["okay nabu", "okay nabu"]
 
 
-@pytest.mark.parametrize("samples", [1, 77, 160, 512, 4_000, 16_000])
+@for_every("samples", [1, 77, 160, 512, 4_000, 16_000])
 async def test_chunks_may_have_any_length(world, samples):
     assert world.hear(silence(0.3) + world.call("okay nabu") + silence(1), samples) == ["okay nabu"]
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import tempfile
 from collections.abc import Iterator
 from dataclasses import replace
@@ -23,6 +24,7 @@ from tests.gateway.api_house import api_house
 
 EXCLUDED = [positive_data_acceptance]  # words for a time fit the document, and are not understood
 ENDLESS = ("/events",)  # its stream does not end
+EXAMPLES = 2 if os.environ.get("ATLAS_EXAMPLES") == "quick" else 6  # of each operation
 SLOW = ("/health/findings",)  # it reads gigabytes of models
 
 
@@ -72,7 +74,7 @@ def house() -> Iterator[tuple[str, str]]:
 
 
 @document.parametrize()
-@settings(max_examples=6, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=EXAMPLES, deadline=None, suppress_health_check=list(HealthCheck))
 def test_every_operation_answers_as_its_document_says(case, house):
     url, token = house
     headers = {"authorization": f"Bearer {token}"}

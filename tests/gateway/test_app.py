@@ -12,6 +12,7 @@ import pytest
 from atlas.config import GatewayConfig
 from atlas.errors import ConfigError
 from atlas.gateway import app, guard
+from tests.conftest import for_every
 from tests.gateway.small_house import let_others_run, served
 
 
@@ -22,6 +23,12 @@ def error_of(reply: httpx2.Response) -> dict[str, object]:
     assert set(error) == {"message", "type", "param", "code"}
     assert error["message"]
     return error
+
+
+@pytest.fixture
+async def world(config, data):
+    async with served(config, data) as opened:
+        yield opened
 
 
 async def test_health_needs_no_token_and_says_what_is_loaded(config, data):
@@ -39,7 +46,7 @@ async def test_health_is_503_while_a_part_is_down_and_names_it(config, data):
         assert reply.json()["down"] == ["tools"]
 
 
-@pytest.mark.parametrize(
+@for_every(
     ("method", "path", "status", "code"),
     [
         ("GET", "/v1/nothing", 404, "not_found"),
@@ -50,8 +57,8 @@ async def test_health_is_503_while_a_part_is_down_and_names_it(config, data):
         ("POST", "/", 405, "method_not_allowed"),
     ],
 )
-async def test_what_is_not_there_is_said_in_the_shape_that_clients_read(config, data, method, path, status, code):
-    async with served(config, data) as world, world.http() as http:
+async def test_what_is_not_there_is_said_in_the_shape_that_clients_read(world, method, path, status, code):
+    async with world.http() as http:
         reply = await http.request(method, path)
         assert reply.status_code == status
         assert error_of(reply)["code"] == code

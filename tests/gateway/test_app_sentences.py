@@ -4,10 +4,8 @@ from __future__ import annotations
 
 import re
 
-import pytest
-
 from atlas.gateway.api.form_layouts import SENTENCES
-from tests.conftest import ROOT
+from tests.conftest import ROOT, for_every
 
 STRINGS = ROOT / "pwa" / "src" / "strings"
 OF_VOICES = {"voice_too_short", "voice_unlike", "no_person"}
@@ -21,11 +19,11 @@ def codes_in(language: str, table: str) -> set[str]:
     return set(re.findall(r"^      (\w+):", content[1], re.MULTILINE))
 
 
-@pytest.mark.parametrize("language", ["en", "de"])
+@for_every("language", ["en", "de"])
 def test_whatever_does_not_fit_a_form_has_a_sentence_in_the_app(language: str) -> None:
     assert codes_in(language, "problems") >= set(SENTENCES)
 
 
-@pytest.mark.parametrize("language", ["en", "de"])
+@for_every("language", ["en", "de"])
 def test_why_a_voice_is_not_recorded_has_a_sentence_in_the_app(language: str) -> None:
     assert codes_in(language, "codes") >= OF_VOICES

@@ -16,8 +16,14 @@ from websockets.typing import Origin, Subprotocol
 
 from atlas.errors import StoreError
 from atlas.gateway import auth, live
-from tests.conftest import virtual_time
+from tests.conftest import for_every, virtual_time
 from tests.gateway.small_house import SmallHouse, served
+
+
+@pytest.fixture
+async def world(config, data):
+    async with served(config, data) as opened:
+        yield opened
 
 
 async def test_a_missing_token_is_told_how_to_make_one(config, data):
@@ -31,9 +37,9 @@ async def test_a_missing_token_is_told_how_to_make_one(config, data):
             assert (await http.post(path)).status_code == 401
 
 
-@pytest.mark.parametrize("sent", ["Bearer wrong", "Bearer", "Basic YTpi", "Bearer atlas_" + "a" * 32, "bearer", "x"])
-async def test_a_wrong_token_opens_nothing(config, data, sent):
-    async with served(config, data) as world, world.http(role=None, Authorization=sent) as http:
+@for_every("sent", ["Bearer wrong", "Bearer", "Basic YTpi", "Bearer atlas_" + "a" * 32, "bearer", "x"])
+async def test_a_wrong_token_opens_nothing(world, sent):
+    async with world.http(role=None, Authorization=sent) as http:
         reply = await http.get("/v1/models")
         assert reply.status_code == 401
         assert reply.json()["error"]["code"] == "invalid_api_key"

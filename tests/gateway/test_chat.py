@@ -14,9 +14,16 @@ from hypothesis import strategies as st
 from atlas.conversation import Message
 from atlas.errors import LlmGone, RequestError
 from atlas.gateway import chat
+from tests.conftest import for_every
 from tests.gateway.small_house import served, small_house
 
 HELLO: list[Any] = [{"role": "user", "content": "why is the sky blue"}]
+
+
+@pytest.fixture
+async def world(config, data):
+    async with served(config, data) as opened:
+        yield opened
 
 
 async def test_a_question_is_answered_by_the_model(config, data):
@@ -203,7 +210,7 @@ async def test_work_answers_only_its_owner_and_unknown_names_get_the_list(config
         assert world.chat.turns == []
 
 
-@pytest.mark.parametrize(
+@for_every(
     ("change", "param"),
     [
         ({"model": None}, "model"),
@@ -248,12 +255,11 @@ async def test_work_answers_only_its_owner_and_unknown_names_get_the_list(config
         ),
     ],
 )
-async def test_what_cannot_be_done_is_refused_by_the_name_of_its_field(config, data, change, param):
-    async with small_house(config, data) as world:
-        actor = await world.devices.find(world.tokens["owner"])
-        with pytest.raises(RequestError) as trouble:
-            chat.read({"model": "atlas", "messages": HELLO} | change, actor, world.house)
-        assert trouble.value.param == param
+async def test_what_cannot_be_done_is_refused_by_the_name_of_its_field(world, change, param):
+    actor = await world.devices.find(world.tokens["owner"])
+    with pytest.raises(RequestError) as trouble:
+        chat.read({"model": "atlas", "messages": HELLO} | change, actor, world.house)
+    assert trouble.value.param == param
 
 
 async def test_what_nobody_here_reads_is_left_out_and_said(config, data):
@@ -287,7 +293,7 @@ async def test_hints_that_many_clients_send_are_taken(config, data):
         assert len(world.chat.turns) == 1
 
 
-@pytest.mark.parametrize(
+@for_every(
     "body",
     [
         b"",
@@ -304,17 +310,17 @@ async def test_hints_that_many_clients_send_are_taken(config, data):
         b'{"temperature": 1' + b"0" * 5000 + b"}",
     ],
 )
-async def test_what_is_no_json_object_is_a_clear_400(config, data, body):
-    async with served(config, data) as world, world.http() as http:
+async def test_what_is_no_json_object_is_a_clear_400(world, body):
+    async with world.http() as http:
         reply = await http.post("/v1/chat/completions", content=body)
         assert reply.status_code == 400
         assert reply.json()["error"]["code"] == "invalid_json"
 
 
-@pytest.mark.parametrize("field", ["temperature", "max_tokens", "n"])
-@pytest.mark.parametrize("number", ["1e999", "1" + "0" * 400, "-1" + "0" * 400])
-async def test_a_huge_number_is_refused_by_the_name_of_its_field(config, data, field, number):
-    async with served(config, data) as world, world.http() as http:
+@for_every("field", ["temperature", "max_tokens", "n"])
+@for_every("number", ["1e999", "1" + "0" * 400, "-1" + "0" * 400])
+async def test_a_huge_number_is_refused_by_the_name_of_its_field(world, field, number):
+    async with world.http() as http:
         text = f'{{"model": "atlas", "messages": [{{"role": "user", "content": "x"}}], "{field}": {number}}}'
         reply = await http.post("/v1/chat/completions", content=text)
         assert reply.status_code == 400

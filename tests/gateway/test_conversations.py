@@ -17,6 +17,7 @@ from atlas.gateway.conversations import A_MINUTE, COSTS, PAGE, Markdown, as_json
 from atlas.store.conversations import conversation_of
 from atlas.store.recall import RememberedMessage, RememberedTurn
 from atlas.store.turns import TurnRecord
+from tests.conftest import for_every
 from wall.roles import Role
 
 from .small_house import SmallHouse, served
@@ -157,7 +158,7 @@ async def test_who_does_not_say_what_to_forget_forgets_nothing(
     assert len((await ask(small, "GET", SEARCH, q="hello"))[1]["matches"]) == 1
 
 
-@pytest.mark.parametrize("query", [{}, {"q": " "}, {"q": "x" * 300}, {"q": "x", "limit": "1000"}])
+@for_every("query", [{}, {"q": " "}, {"q": "x" * 300}, {"q": "x", "limit": "1000"}])
 async def test_a_search_that_cannot_be_is_refused_in_words(small: SmallHouse, query: dict[str, str]) -> None:
     status, body = await ask(small, "GET", SEARCH, **query)
     assert status == 422

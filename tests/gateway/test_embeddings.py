@@ -18,7 +18,7 @@ from atlas.gateway import embeddings
 from atlas.gateway.embeddings import BATCH_TEXTS, MOST_AT_ONCE, MOST_OF_ONE
 from atlas.llm.backend import Embeddings, Priority
 from atlas.llm.backend_scripted import ScriptedBackend, ScriptedSettings
-from tests.conftest import virtual_time
+from tests.conftest import for_every, virtual_time
 from tests.gateway.small_house import SmallHouse, served
 
 ENCODER = "all-minilm-l6-v2"
@@ -100,7 +100,7 @@ async def test_no_program_is_as_urgent_as_a_voice(config, data, texts, priority)
         assert [who for _, who in encoder.embedded] == [priority]
 
 
-@pytest.mark.parametrize(
+@for_every(
     ("more", "param", "code"),
     [
         ({"input": None}, "input", "missing_field"),

@@ -22,6 +22,7 @@ from atlas.gateway import esphome_devices, esphome_sounds
 from atlas.gateway.esphome_link import linked
 from atlas.gateway.esphome_sounds import FetchedFormat, SoundServer
 from atlas.speech.vad_scripted import voice
+from tests.conftest import for_every
 from tests.gateway.esphome_device import ATOM_ECHO, KEY, OLD, Device, decoded, listening
 from tests.gateway.small_house import SmallHouse, small_house
 
@@ -341,7 +342,7 @@ async def test_while_the_house_thinks_a_device_that_fetches_is_sent_silence(monk
     assert await sound.next_piece() == b""
 
 
-@pytest.mark.parametrize("strangers", [["127.0.0.2"], [f"127.0.0.{n}" for n in range(2, 7)]], ids=["one", "five"])
+@for_every("strangers", [["127.0.0.2"], [f"127.0.0.{n}" for n in range(2, 7)]])
 async def test_idle_connections_of_strangers_keep_no_device_from_its_sound(strangers: list[str]) -> None:
     server = SoundServer(HERE)
     async with anyio.create_task_group() as tasks, AsyncExitStack() as stack:
@@ -376,10 +377,9 @@ async def test_sounds_are_never_served_everywhere() -> None:
         await SoundServer(EsphomeConfig("0.0.0.0", 0)).serve()
 
 
-@pytest.mark.parametrize(
+@for_every(
     "head",
     [b"GET / HTTP/1.1\r\nhost: x\r\n" + b"a: " + b"x" * 20_000, b"\x16\x03\x01 hello\r\n\r\n"],
-    ids=["endless", "no HTTP"],
 )
 async def test_a_request_without_end_or_sense_is_refused(head: bytes) -> None:
     server = SoundServer(HERE)

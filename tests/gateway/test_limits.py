@@ -16,7 +16,7 @@ from atlas.conversation import Actor
 from atlas.errors import RequestError
 from atlas.gateway import app, guard
 from atlas.gateway.limits import ANONYMOUS, KINDS_OF_PATH, LIMITS, Occupancy
-from tests.conftest import virtual_time
+from tests.conftest import for_every, virtual_time
 from tests.gateway.small_house import SmallHouse, served
 
 CHAT = "/v1/chat/completions"
@@ -205,8 +205,8 @@ def actor(role: str, device: str = "phone") -> Actor:
     return Actor("", device, role)
 
 
-@pytest.mark.parametrize("role", LIMITS["requests"])
-@pytest.mark.parametrize("path", [*KINDS_OF_PATH, "/v1/models"])
+@for_every("role", LIMITS["requests"])
+@for_every("path", [*KINDS_OF_PATH, "/v1/models"])
 def test_a_device_gets_what_is_its_own_and_its_role_no_more_than_is_the_roles(role, path):
     tightest = min((LIMITS[kind][role] for kind in KINDS_OF_PATH.get(path, ("requests",))), key=lambda one: one.device)
     occupancy = Occupancy()

@@ -10,6 +10,7 @@ import pytest
 from starlette.applications import Starlette
 
 from atlas.gateway import page
+from tests.conftest import for_every
 from tests.gateway.small_house import served
 
 SOURCES = Path(__file__).parents[2] / "pwa"
@@ -75,7 +76,7 @@ async def test_the_app_needs_no_token(config, data):
         assert (await http.get("/")).status_code == 200
 
 
-@pytest.mark.parametrize("path", WRITTEN, ids=lambda path: path.name)
+@for_every("path", WRITTEN)
 def test_no_file_asks_the_internet_or_turns_text_into_markup(path):
     text = path.read_text(encoding="utf-8")
     assert [url for url in re.findall(r"https?://[^\s\"'<)]+", text) if "www.w3.org" not in url] == []

@@ -6,9 +6,8 @@ import re
 from html import unescape
 from pathlib import Path
 
-import pytest
-
 from atlas.gateway.pairing_page import WORDS, pairing_page
+from tests.conftest import for_every
 
 CODE = re.compile(r'code="([a-z_]+)"')
 NOT_FROM_THE_PAGE = {"invalid_hours", "invalid_role", "invalid_name", "invalid_person", "invalid_room"}  # the inviter's
@@ -18,7 +17,7 @@ def test_both_languages_have_the_same_sentences() -> None:
     assert WORDS["en"].keys() == WORDS["de"].keys()
 
 
-@pytest.mark.parametrize("accepted", ["de-AT,de;q=0.9", "en-GB", "fr"])
+@for_every("accepted", ["de-AT,de;q=0.9", "en-GB", "fr"])
 def test_every_refusal_of_the_house_has_a_sentence_in_the_page(accepted: str) -> None:
     root = Path(__file__).parents[2] / "atlas"
     files = ("gateway/pairing.py", "gateway/invitations.py", "gateway/auth.py", "store/devices.py", "gateway/limits.py")

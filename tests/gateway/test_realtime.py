@@ -29,6 +29,7 @@ from atlas.gateway.realtime_wire import TRANSCRIPTION
 from atlas.speech.resample import resampled
 from atlas.speech.vad_scripted import voice
 from atlas.speech.wav import write_wav
+from tests.conftest import for_every
 from tests.gateway.small_house import SmallHouse, let_others_run, served
 from tests.processes import until
 from wall.roles import Role
@@ -1097,7 +1098,7 @@ async def test_a_session_ends_after_its_hour(small: SmallHouse, monkeypatch: pyt
 # ── who may come in ────────────────────────────────────────────────────────────────────────────────
 
 
-@pytest.mark.parametrize(
+@for_every(
     ("query", "role", "status"),
     [
         ("", None, 401),
@@ -1145,7 +1146,7 @@ async def test_the_model_names_the_agent(small: SmallHouse) -> None:
 # ── sound ──────────────────────────────────────────────────────────────────────────────────────────
 
 
-@pytest.mark.parametrize(
+@for_every(
     ("name", "decode", "encode"), [("audio/pcmu", "ulaw2lin", "lin2ulaw"), ("audio/pcma", "alaw2lin", "lin2alaw")]
 )
 @pytest.mark.filterwarnings("ignore::DeprecationWarning")

@@ -15,6 +15,7 @@ from openai import APIStatusError
 from atlas.config import Config
 from atlas.errors import EngineError
 from atlas.gateway import realtime_calls
+from tests.conftest import for_every
 from tests.gateway.small_house import SmallHouse, served
 
 WEATHER: Any = {
@@ -144,7 +145,7 @@ async def test_a_model_that_is_gone_is_an_answer_that_says_so(small: SmallHouse)
     assert answer.output_text == "I can't think just now."
 
 
-@pytest.mark.parametrize(
+@for_every(
     ("body", "param"),
     [
         ({}, "input"),
@@ -167,7 +168,7 @@ async def test_what_cannot_be_done_is_refused_by_name(small: SmallHouse, body: d
     assert refused.json()["error"]["param"] == param
 
 
-@pytest.mark.parametrize("metadata", ["1e999", "[1]", '{"a":1e999}', '{"a":{"b":1}}', '"x"'])
+@for_every("metadata", ["1e999", "[1]", '{"a":1e999}', '{"a":{"b":1}}', '"x"'])
 async def test_metadata_that_could_not_be_said_again_is_refused_before_anything_is_done(
     small: SmallHouse, metadata: str
 ) -> None:

@@ -24,6 +24,7 @@ from atlas.gateway import speech
 from atlas.gateway.encode import FORMATS, SPEECH_RATE, available
 from atlas.speech.vad_scripted import voice
 from atlas.speech.wav import read_sound, write_wav
+from tests.conftest import for_every
 from tests.gateway.small_house import let_others_run, served
 
 SPEECH = {"model": "tts-1", "voice": "alloy"}
@@ -31,6 +32,12 @@ SAID = write_wav(silence(0.5) + voice(1.0) + silence(0.5))
 
 
 # ── to text ──
+
+
+@pytest.fixture
+async def world(config, data):
+    async with served(config, data) as opened:
+        yield opened
 
 
 async def test_a_recording_becomes_text(config, data):
@@ -186,7 +193,7 @@ async def test_an_old_stereo_recording_is_heard_like_any_other(config, data):
         assert heard.text == "hello"
 
 
-@pytest.mark.parametrize(
+@for_every(
     ("file", "says"),
     [
         (b"", "empty"),
@@ -198,12 +205,11 @@ async def test_an_old_stereo_recording_is_heard_like_any_other(config, data):
         (write_wav(silence(605.0)), "more than 600 s"),
     ],
 )
-async def test_what_is_no_usable_sound_is_a_clear_400(config, data, file, says):
-    async with served(config, data) as world:
-        with pytest.raises(openai.BadRequestError, match=f"(?i){says}") as trouble:
-            await world.client().audio.transcriptions.create(model="atlas", file=("x.wav", file))
-        assert (trouble.value.code, trouble.value.param) == ("invalid_sound", "file")
-        assert world.ear.heard == []
+async def test_what_is_no_usable_sound_is_a_clear_400(world, file, says):
+    with pytest.raises(openai.BadRequestError, match=f"(?i){says}") as trouble:
+        await world.client().audio.transcriptions.create(model="atlas", file=("x.wav", file))
+    assert (trouble.value.code, trouble.value.param) == ("invalid_sound", "file")
+    assert world.ear.heard == []
 
 
 @pytest.mark.parametrize(
@@ -252,12 +258,11 @@ async def said(world, **wanted) -> bytes:
 
 
 @pytest.mark.parametrize("wanted", sorted(FORMATS))
-async def test_text_becomes_sound_in_every_format_as_long_as_it_was_said(config, data, wanted):
+async def test_text_becomes_sound_in_every_format_as_long_as_it_was_said(world, wanted):
     assert set(available()) == set(FORMATS), "the FFmpeg that comes with PyAV writes them all"
-    async with served(config, data) as world:
-        file = await said(world, response_format=wanted, input="one two three four five. And six seven eight nine ten.")
-        sound = AudioChunk(file, SPEECH_RATE) if wanted == "pcm" else read_sound(file)
-        assert sound.seconds == pytest.approx(sum(len(text.split()) for text, _ in world.voice.texts) / 10, abs=0.12)
+    file = await said(world, response_format=wanted, input="one two three four five. And six seven eight nine ten.")
+    sound = AudioChunk(file, SPEECH_RATE) if wanted == "pcm" else read_sound(file)
+    assert sound.seconds == pytest.approx(sum(len(text.split()) for text, _ in world.voice.texts) / 10, abs=0.12)
 
 
 async def test_one_sentence_is_a_wav_that_says_its_length(config, data):
@@ -302,7 +307,7 @@ async def test_sound_may_come_as_events(config, data):
         assert AudioChunk(sound, SPEECH_RATE).seconds == pytest.approx(0.2, abs=0.001)
 
 
-@pytest.mark.parametrize(
+@for_every(
     ("change", "param"),
     [
         ({"model": "gpt-4o"}, "model"),
@@ -317,13 +322,12 @@ async def test_sound_may_come_as_events(config, data):
         ({"extra_body": {"colour": "red"}}, "colour"),
     ],
 )
-async def test_what_cannot_be_said_so_is_refused_by_name(config, data, change, param):
-    async with served(config, data) as world:
-        with pytest.raises(openai.APIStatusError) as trouble:
-            await said(world, **change)
-        assert trouble.value.status_code in (400, 404)
-        assert trouble.value.param == param
-        assert world.voice.texts == []
+async def test_what_cannot_be_said_so_is_refused_by_name(world, change, param):
+    with pytest.raises(openai.APIStatusError) as trouble:
+        await said(world, **change)
+    assert trouble.value.status_code in (400, 404)
+    assert trouble.value.param == param
+    assert world.voice.texts == []
 
 
 async def test_a_format_that_this_machine_cannot_write_gets_the_list_of_those_it_can(config, data, monkeypatch):

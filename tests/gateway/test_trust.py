@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import re
 
-import pytest
-
 from atlas.gateway.trust import GUIDES, guide_page
+from tests.conftest import for_every
 
 ADDRESS, FINGERPRINT = "https://192.168.1.5:8643/ca/", "AA:BB"
 BROWSERS = {
@@ -24,8 +23,8 @@ def headings(page: str) -> list[str]:
     return re.findall(r"<(?:h2|summary)>(.*?)</", page)
 
 
-@pytest.mark.parametrize("language", GUIDES)
-@pytest.mark.parametrize(("agent", "number"), BROWSERS.items())
+@for_every("language", GUIDES)
+@for_every(("agent", "number"), BROWSERS.items())
 def test_the_system_that_asks_comes_first_and_all_others_after_it(language: str, agent: str, number: int) -> None:
     words = GUIDES[language]
     here, _, *rest = headings(guide_page(language, agent, ADDRESS, FINGERPRINT))

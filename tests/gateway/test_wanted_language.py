@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import pytest
-
 from atlas.gateway.wanted_language import wanted_language
+from tests.conftest import for_every
 
 
-@pytest.mark.parametrize(
+@for_every(
     ("accepted", "language"),
     [
         ("de", "de"),

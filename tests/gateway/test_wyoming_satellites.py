@@ -28,6 +28,7 @@ from atlas.gateway.timer_changes import timer_changes
 from atlas.speech.vad_scripted import voice
 from atlas.speech.wake_scripted import ScriptedWake
 from atlas.voice import wake_arbitration
+from tests.conftest import for_every
 from tests.gateway.small_house import SmallHouse, small_house
 from tests.processes import free_port, until
 
@@ -324,7 +325,7 @@ def timer(**fields: Any) -> dict[str, Any]:
     return {"t1": usual | fields}
 
 
-@pytest.mark.parametrize(
+@for_every(
     ("before", "now", "messages"),
     [
         ({}, timer(name="tea", left_seconds=598.7), [("timer-started", 600)]),

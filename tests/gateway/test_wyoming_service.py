@@ -30,6 +30,7 @@ from atlas.errors import ConfigError, EngineError
 from atlas.gateway import wyoming_service
 from atlas.gateway.wyoming_stages import LEAD_IN
 from atlas.speech.vad_scripted import voice
+from tests.conftest import for_every
 from tests.gateway.small_house import SmallHouse, served
 from tests.processes import free_port
 
@@ -72,6 +73,12 @@ async def served_by_wyoming(config: Config, data: Path, **settings: Any) -> Asyn
     wyoming = WyomingConfig(**{"host": "127.0.0.1", "port": port, "room": "hall"} | settings)
     async with served(replace(config, wyoming=wyoming), data) as small:
         yield small, port
+
+
+@pytest.fixture
+async def wyoming_port(config: Config, data: Path) -> AsyncIterator[int]:
+    async with served_by_wyoming(config, data) as (_, port):
+        yield port
 
 
 @asynccontextmanager
@@ -228,7 +235,7 @@ async def test_a_ping_is_answered_and_what_nobody_knows_is_passed_over(config: C
         assert (await client.until("pong"))[-1].data == {"text": "are you there"}
 
 
-@pytest.mark.parametrize(
+@for_every(
     ("sent", "code"),
     [
         (b"x" * 20_000 + b"\n", "message_too_large"),
@@ -255,20 +262,19 @@ async def test_a_ping_is_answered_and_what_nobody_knows_is_passed_over(config: C
     ],
 )
 async def test_what_is_no_event_is_refused_by_name_and_the_house_goes_on(
-    config: Config, data: Path, sent: bytes, code: str
+    wyoming_port: int, sent: bytes, code: str
 ) -> None:
-    async with served_by_wyoming(config, data) as (_, port):
-        reader, writer = await asyncio.open_connection("127.0.0.1", port)
-        writer.write(sent)
-        with anyio.fail_after(20):
-            header = json.loads(await reader.readline())
-            error = json.loads(await reader.readexactly(header["data_length"]))
-            assert (header["type"], error["code"]) == ("error", code)
-            assert await reader.read() == b"", "closed"
-        writer.close()
-        async with connected(port) as client:
-            await client.send(Ping("still there"))
-            await client.until("pong")
+    reader, writer = await asyncio.open_connection("127.0.0.1", wyoming_port)
+    writer.write(sent)
+    with anyio.fail_after(20):
+        header = json.loads(await reader.readline())
+        error = json.loads(await reader.readexactly(header["data_length"]))
+        assert (header["type"], error["code"]) == ("error", code)
+        assert await reader.read() == b"", "closed"
+    writer.close()
+    async with connected(wyoming_port) as client:
+        await client.send(Ping("still there"))
+        await client.until("pong")
 
 
 async def test_an_utterance_that_does_not_end_is_refused(config: Config, data: Path) -> None:

@@ -13,6 +13,7 @@ from atlas.speech.stt import SoundReading, UnweighedHearing, Weight
 from atlas.speech.stt_scripted import ScriptedStt
 from atlas.speech.vad_scripted import voice
 from atlas.ways import Slot, SpokenWords, WaySeries, either
+from tests.conftest import for_every
 
 COMMANDS = (
     *("turn on the kettle", "turn off the kettle", "turn on the petal", "cancel all timers", "start the party"),
@@ -61,7 +62,7 @@ async def test_what_means_nothing_but_sounds_like_a_command_is_heard_as_it(ear_f
     assert heard.alternatives == ("Cancel all tires.",)
 
 
-@pytest.mark.parametrize(
+@for_every(
     "text",
     [
         "Turn on the kettle.",
@@ -169,7 +170,7 @@ def asking_ear_for(ear_for, sounds):
     return ear
 
 
-@pytest.mark.parametrize(
+@for_every(
     ("read", "heard"),
     [
         ("Ten minutes.", "Ten minutes."),

@@ -7,6 +7,7 @@ import pytest
 from atlas.hearing.automaton import graph_of
 from atlas.hearing.search import Nets, Search
 from atlas.ways import Anything, SharedWay, Slot, SpokenWords, Way, WaySeries, either, maybe
+from tests.conftest import for_every
 
 COUNT = Slot("number", "number")
 MINUTES = SharedWay("length", WaySeries((COUNT, either("minute", "minutes"))))
@@ -27,7 +28,7 @@ def search(sounds):
     return Search(Nets(graph_of(WAYS)), VALUES, sounds)
 
 
-@pytest.mark.parametrize(
+@for_every(
     ("heard", "meant"),
     [
         ("turn on the kitchen light", "turn on the Kitchen Light"),
@@ -87,7 +88,7 @@ def test_a_graph_has_nothing_twice():
     assert len(graph.arcs) == 4
 
 
-@pytest.mark.parametrize(
+@for_every(
     ("words", "sayable"),
     [
         ("turn on the kitchen light", True),
@@ -104,7 +105,7 @@ def test_what_can_be_said_as_it_is_is_known_by_its_words(search, words, sayable)
     assert search.says(words.split()) is sayable
 
 
-@pytest.mark.parametrize("words", ["turn of the kitchen flight", "center timer for fife minutes", "bring me a cattle"])
+@for_every("words", ["turn of the kitchen flight", "center timer for fife minutes", "bring me a cattle"])
 def test_ways_within_a_limit_are_those_of_all_that_cost_no_more(sounds, words):
     heard = sounds.of(words)
     everything = Search(Nets(graph_of(WAYS)), VALUES, sounds).nearest(heard, 8, 50.0)

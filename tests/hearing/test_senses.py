@@ -11,6 +11,7 @@ from atlas.hearing.house_ear import MOST_TIMERS, Senses
 from atlas.understanding.intents import PublicReader
 from atlas.understanding.public import open_public
 from atlas.understanding.understanding import Reader
+from tests.conftest import for_every
 from tests.houses import english, reader_of
 
 from .conftest import HOUSE
@@ -25,7 +26,7 @@ def sense():
     return lambda text: senses.of(text, reader.read(text, NAMES), NAMES)
 
 
-@pytest.mark.parametrize(
+@for_every(
     ("text", "is_to_the_house"),
     [
         ("Turn on the office lamp.", Sense.COMMAND),

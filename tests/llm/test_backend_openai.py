@@ -20,7 +20,7 @@ from atlas.llm import backend_openai
 from atlas.llm.backend import BackendPrompt, Calls, Delta, Finished, TextPiece
 from atlas.llm.backend_openai import BackendSettings, OpenAiBackend
 from tests.certificates import certificate, serving
-from tests.conftest import virtual_time
+from tests.conftest import for_every, virtual_time
 
 TIMER = Tool(
     "timers.start",
@@ -106,7 +106,7 @@ WAYS: dict[str, list[bytes]] = {
 }
 
 
-@pytest.mark.parametrize("way", WAYS)
+@for_every("way", WAYS)
 async def test_a_call_is_understood_in_every_way_that_servers_send_it(data: Path, way: str) -> None:
     async with before(Server(HEAD, *WAYS[way]), data) as backend:
         calls, last = await everything(backend)
@@ -115,7 +115,7 @@ async def test_a_call_is_understood_in_every_way_that_servers_send_it(data: Path
     assert calls.calls[0].id
 
 
-@pytest.mark.parametrize(
+@for_every(
     "function",
     [
         {"name": "timers__start", "arguments": '{"seconds": 0}'},
@@ -139,7 +139,7 @@ async def test_a_call_that_was_cut_short_is_no_call(data: Path) -> None:
     assert isinstance(last, Finished) and last.finish == "length"
 
 
-@pytest.mark.parametrize(
+@for_every(
     "texts",
     [
         [],
@@ -276,7 +276,7 @@ async def test_a_server_that_is_not_ours_is_not_told_who_waits_for_a_vector(data
     assert not any(name.startswith("atlas") for name in server.requests[0])
 
 
-@pytest.mark.parametrize(
+@for_every(
     "data_of",
     [
         None,
@@ -328,7 +328,7 @@ async def test_a_busy_server_says_when_it_wants_to_be_asked_again(data: Path) ->
     assert "3 s" in error.value.hint
 
 
-@pytest.mark.parametrize(
+@for_every(
     ("deltas", "words"),
     [
         ([{"content": "<think>\nHm."}, {"content": "</think>\n\nWide."}], "Wide."),
@@ -345,7 +345,7 @@ async def test_words_are_what_is_said_and_not_what_is_thought(data: Path, deltas
     assert "".join(delta.text for delta in heard if isinstance(delta, TextPiece)) == words
 
 
-@pytest.mark.parametrize("url", ["llm:8080", "http://llm:port/v1", "http://[::1/v1", "http:///v1"])
+@for_every("url", ["llm:8080", "http://llm:port/v1", "http://[::1/v1", "http:///v1"])
 async def test_an_impossible_address_is_a_mistake_in_the_settings(url: str) -> None:
     with pytest.raises(ConfigError):
         await backend_openai.open(BackendSettings("m", base_url=url))

@@ -9,15 +9,15 @@ import pytest
 from atlas.conversation import Tool
 from atlas.errors import InvalidCall
 from atlas.llm.calls import PartialCalls
+from tests.conftest import for_every
 
 TIMER = Tool("timers.start", "Start a timer.", {"type": "object", "properties": {"seconds": {"type": "integer"}}})
 SECRET = "the code is 4711"
 
 
-@pytest.mark.parametrize(
+@for_every(
     ("name", "arguments"),
     [("timers.start", {"seconds": SECRET}), (f"remember {SECRET}", {})],
-    ids=["arguments", "name"],
 )
 def test_no_log_quotes_what_a_model_wrote_and_the_model_reads_it(name: str, arguments: dict[str, str]) -> None:
     """A log outlives what somebody wants to be forgotten."""
@@ -29,7 +29,7 @@ def test_no_log_quotes_what_a_model_wrote_and_the_model_reads_it(name: str, argu
     assert SECRET in wrong.value.correction
 
 
-@pytest.mark.parametrize("arguments", ['{"degrees": 1e999}', json.loads('{"degrees": -1e999}')], ids=["text", "object"])
+@for_every("arguments", ['{"degrees": 1e999}', json.loads('{"degrees": -1e999}')])
 def test_a_number_that_is_too_large_to_be_one_is_no_argument(arguments: object) -> None:
     """No JSON can hold an infinity: the tool, or the next prompt, would be sent what cannot be read."""
     warm = Tool("warm", "Heat.", {"properties": {"degrees": {"type": "number"}}})
@@ -42,9 +42,7 @@ def test_a_number_that_is_too_large_to_be_one_is_no_argument(arguments: object) 
 SLOW = "(a+)+$"  # a backtracking engine looks at 30,000 letters of it for longer than the sun will shine
 
 
-@pytest.mark.parametrize(
-    ("end", "fits"), [("", True), ("!", False)], ids=["a text that fits is passed", "one that does not is refused"]
-)
+@for_every(("end", "fits"), [("", True), ("!", False)])
 def test_a_pattern_of_any_tool_is_held_to_and_cannot_hold_up_the_house(end: str, fits: bool) -> None:
     note = Tool("note", "Note.", {"properties": {"text": {"type": "string", "pattern": SLOW}}})
     calls = PartialCalls()

@@ -6,10 +6,9 @@ import json
 import re
 from typing import Any
 
-import pytest
-
 from atlas.errors import ContextFull, EngineError, LlmBusy, LlmGone, LlmLoading
 from atlas.llm.refusals import error_in, refusal
+from tests.conftest import for_every
 
 FULL: dict[str, tuple[Any, tuple[int, int]]] = {
     "our own host": (
@@ -94,8 +93,8 @@ FULL: dict[str, tuple[Any, tuple[int, int]]] = {
 }
 
 
-@pytest.mark.parametrize("server", FULL)
-@pytest.mark.parametrize("status", [400, 500, 0])
+@for_every("server", FULL)
+@for_every("status", [400, 500, 0])
 def test_a_full_context_is_known_in_the_words_of_each_server(server: str, status: int) -> None:
     body, sizes = FULL[server]
     trouble = refusal("big", status, json.dumps(body))
@@ -108,7 +107,7 @@ def test_a_body_that_was_cut_short_is_still_understood() -> None:
     assert isinstance(trouble, ContextFull) and trouble.context_tokens == 2048
 
 
-@pytest.mark.parametrize(
+@for_every(
     ("status", "body", "kind"),
     [
         (503, '{"error":{"code":503,"message":"Loading model","type":"unavailable_error"}}', LlmLoading),
@@ -135,7 +134,7 @@ def test_whoever_can_act_is_told_whether_it_is_worth_another_try(
 SAID = "the code for the shed is 4711"
 
 
-@pytest.mark.parametrize(
+@for_every(
     "body",
     [
         {"error": {"message": f"could not parse the message {SAID!r}", "type": "BadRequestError", "code": 400}},
@@ -143,15 +142,14 @@ SAID = "the code for the shed is 4711"
         {"error": SAID},
         {"error": {"message": f"maximum context length is 8192 tokens, and not {SAID}"}},
     ],
-    ids=["quoted", "the body", "nothing but", "a full context"],
 )
-@pytest.mark.parametrize("status", [0, 400, 429, 500])
+@for_every("status", [0, 400, 429, 500])
 def test_what_a_person_said_is_not_in_an_error_that_quotes_it(body: dict[str, Any], status: int) -> None:
     trouble = refusal("big", status, json.dumps(body))
     assert not {"shed", "4711"} & set(re.findall(r"\w+", f"{trouble} {trouble.hint}"))
 
 
-@pytest.mark.parametrize(
+@for_every(
     ("body", "wanted"),
     [
         (
@@ -178,8 +176,6 @@ def test_how_long_a_busy_server_wants_to_be_left_alone_is_passed_on() -> None:
     assert refusal("big", 503, "{}").hint
 
 
-@pytest.mark.parametrize(
-    "event", [{"error": "x"}, {"object": "error", "message": "x"}, {"type": "error", "message": "x"}]
-)
+@for_every("event", [{"error": "x"}, {"object": "error", "message": "x"}, {"type": "error", "message": "x"}])
 def test_an_error_in_a_stream_is_seen(event: dict[str, Any]) -> None:
     assert error_in(event) and not error_in({"choices": [], "error": None})

@@ -14,6 +14,7 @@ from atlas.llm_host.formats import GENERIC
 from atlas.llm_host.generate import STRIDE_SECONDS, AnswerSorter, GeneratedCall, Generation, Writing
 from atlas.llm_host.probe_template import HERMES
 from atlas.llm_host.prompt import PromptWriter
+from tests.conftest import for_every
 from tests.llm_host import templates
 from tests.llm_host.templates import Vocabulary
 
@@ -72,7 +73,7 @@ def test_what_is_quicker_is_told_a_few_times_a_second() -> None:
     assert {len(words.split()) for words in tellings[1:-1]} == {8}
 
 
-@pytest.mark.parametrize("size", [1, 2, 3, 5])
+@for_every("size", [1, 2, 3, 5])
 def test_characters_that_arrive_in_pieces_come_out_whole(size: int) -> None:
     answer = AnswerSorter()
     words = said(answer, "Grüße 你好 👩‍👩‍👧‍👦!", size)
@@ -102,7 +103,7 @@ def test_what_only_looked_like_a_stop_comes_out_at_the_end() -> None:
     assert answer.end(whole=True)[0] == "EN"
 
 
-@pytest.mark.parametrize(
+@for_every(
     ("template", "text"),
     [
         (templates.PHI3, '{"name":"a","arguments":{"x":"}{\\n"}}'),
@@ -134,9 +135,7 @@ def test_a_call_that_was_cut_short_is_no_call() -> None:
     assert answer.end(whole=False) == ("", [])
 
 
-@pytest.mark.parametrize(
-    "call", ['{"name":"a",', '{"name":"a","arguments":{"n":1e999}}', '{"name":"a","arguments":{"n":NaN}}']
-)
+@for_every("call", ['{"name":"a",', '{"name":"a","arguments":{"n":1e999}}', '{"name":"a","arguments":{"n":NaN}}'])
 def test_a_call_that_is_broken_is_an_error_and_not_words(call: str) -> None:
     answer = AnswerSorter(form=GENERIC)
     said(answer, call)

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import anyio
 import httpx2
-import pytest
 from starlette.types import Message, Receive, Scope, Send
 
 from atlas.llm_host.http import Closing
+from tests.conftest import for_every
 
 HEAD = {"type": "http.response.start", "status": 200, "headers": []}
 
 
-@pytest.mark.parametrize("when", ["while it waits", "before it came"])
+@for_every("when", ["while it waits", "before it came"])
 async def test_who_still_waits_when_the_host_stops_is_told_to_come_again(when: str) -> None:
     stopping, event = anyio.Event(), anyio.Event()
 

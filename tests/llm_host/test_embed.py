@@ -22,6 +22,7 @@ from atlas.llm.backend_openai import open as open_backend
 from atlas.llm_host.compute import Compute
 from atlas.llm_host.embed import Embedder, parse
 from atlas.llm_host.line import Line
+from tests.conftest import for_every
 
 sys.path.insert(0, str(Path(__file__).parent))
 from llm_process import HELLO, MODEL, Host, running
@@ -35,7 +36,7 @@ LONG = "The quick brown fox jumps over the lazy dog, again and again. " * 60
 # ── what is asked ──────────────────────────────────────────────────────────────────────────────────
 
 
-@pytest.mark.parametrize(
+@for_every(
     ("more", "param", "text"),
     [
         ({"input": None}, "input", "is missing"),

@@ -10,6 +10,7 @@ from anyio.lowlevel import checkpoint
 
 from atlas.errors import RequestError
 from atlas.llm_host.line import ROOM, Line
+from tests.conftest import for_every
 
 
 async def settled() -> None:
@@ -120,7 +121,7 @@ async def test_who_gave_way_and_is_gone_holds_up_nobody() -> None:
     assert room.answered == ["anna", "ben"]
 
 
-@pytest.mark.parametrize("priority", ROOM)
+@for_every("priority", ROOM)
 async def test_a_line_that_is_full_says_so_and_a_voice_still_finds_room_behind_chats(priority: str) -> None:
     room = Room()
     async with anyio.create_task_group() as tasks:

@@ -17,6 +17,7 @@ from atlas.errors import RequestError
 from atlas.llm_host import formats
 from atlas.llm_host.formats import GENERIC, CallFormat, calls_in
 from atlas.llm_host.prompt import SPLIT, PromptWriter
+from tests.conftest import for_every
 from tests.llm_host import templates
 from tests.llm_host.templates import Vocabulary
 
@@ -178,7 +179,7 @@ def test_control_tokens_that_anybody_spells_out_stay_text(model: Model) -> None:
     assert controls(evil) == controls("")
 
 
-@pytest.mark.parametrize(
+@for_every(
     "conversation",
     [
         [PERSONA],
@@ -189,7 +190,6 @@ def test_control_tokens_that_anybody_spells_out_stay_text(model: Model) -> None:
         [PERSONA, user("a"), calls(2), *results(2), user("b")],
         [PERSONA, user("a"), calls(2), *results(2), words("c"), user("d"), calls(1), *results(1)],
     ],
-    ids=["persona alone", "asked twice", "bell first", "persona again", "said twice", "no words", "many calls"],
 )
 def test_messages_in_any_order_are_taken(model: Model, conversation: list[Wire]) -> None:
     for offered in (TOOLS, []):
@@ -198,7 +198,7 @@ def test_messages_in_any_order_are_taken(model: Model, conversation: list[Wire])
             assert message["content"] in text or json.dumps(message["content"])[1:-1] in text
 
 
-@pytest.mark.parametrize("depth", [600, 900])
+@for_every("depth", [600, 900])
 def test_what_is_nested_too_deeply_is_written_or_refused(model: Model, depth: int) -> None:
     deep = json.loads('{"a":' * depth + "1" + "}" * depth)
     for arguments in (deep, '{"a":' * depth + "1" + "}" * depth):
@@ -226,7 +226,7 @@ def test_a_prompt_begins_once(model: Model) -> None:
     assert begin is None or (tokens[0] == begin and tokens.count(begin) == 1)
 
 
-@pytest.mark.parametrize("name", ["Mistral 7B and Nemo", "Mistral Small"])
+@for_every("name", ["Mistral 7B and Nemo", "Mistral Small"])
 def test_calls_that_a_model_numbers_get_ids_that_no_other_answer_has(name: str) -> None:
     model = Model(name)
     assert model.grammar("required") != model.grammar("required")
@@ -241,9 +241,7 @@ def test_calls_that_a_client_numbers_in_its_own_way_are_still_known_to_mistral()
     assert text.count(shown) == 2
 
 
-@pytest.mark.parametrize(
-    "template", ["{{ functions }}{{ undefined.attribute }}", "{{ 1 / 0 }}", "{{ raise_exception('no') }}"]
-)
+@for_every("template", ["{{ functions }}{{ undefined.attribute }}", "{{ 1 / 0 }}", "{{ raise_exception('no') }}"])
 def test_a_template_that_cannot_be_used_is_replaced(template: str) -> None:
     text = PromptWriter(Vocabulary(template)).text([PERSONA, user("Hi.")], TOOLS)
     assert "<|im_start|>user\nHi.<|im_end|>" in text and "timers__start" in text

@@ -14,7 +14,7 @@ from atlas.llm_host.http import AnswerStream
 from atlas.llm_host.line import ROOM, Line, LinePlace
 from atlas.llm_host.parse_pool import ParsePool
 from atlas.llm_host.request import ChatRequest
-from tests.conftest import virtual_time
+from tests.conftest import for_every, virtual_time
 
 CHATS = 1 + ROOM["chat"]
 
@@ -57,7 +57,7 @@ async def take_nothing(message: Any) -> None:
         await anyio.sleep_forever()
 
 
-@pytest.mark.parametrize("stream", [True, False])
+@for_every("stream", [True, False])
 async def test_as_many_as_find_room_read_nothing_and_the_next_one_is_answered(stream: bool) -> None:
     host, begun = Scripted(), anyio.current_time()
     taken: list[Any] = []

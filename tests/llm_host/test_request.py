@@ -10,6 +10,7 @@ import pytest
 from atlas.errors import RequestError
 from atlas.llm_host.constrain import MOST_NAMES
 from atlas.llm_host.request import MAX_TOOLS, forgotten, parse
+from tests.conftest import for_every
 
 HELLO: dict[str, Any] = {"model": "m", "messages": [{"role": "user", "content": "hello"}]}
 TOOL = {"type": "function", "function": {"name": "a", "parameters": {"type": "object"}}}
@@ -47,7 +48,7 @@ def test_halves_of_surrogate_pairs_are_mended_wherever_they_stand() -> None:
     assert str(refused.value).encode()
 
 
-@pytest.mark.parametrize(
+@for_every(
     ("change", "param"),
     [
         ({"model": None}, "model"),
@@ -116,14 +117,13 @@ def test_as_many_ordinary_tools_as_may_be_are_not_too_many() -> None:
     assert len(parse(with_tools(MAX_TOOLS, ORDINARY)).tools) == MAX_TOOLS
 
 
-@pytest.mark.parametrize(
+@for_every(
     ("count", "parameters"),
     [
         (8, {"properties": {f"p{i}": {} for i in range(MOST_NAMES - 1)}}),
         (1, {"allOf": [True] * (MOST_NAMES + 1)}),
         (8, {"anyOf": [{}] * (MOST_NAMES - 1)}),
     ],
-    ids=["names of many tools", "parts without names", "parts of many tools"],
 )
 def test_tools_that_would_take_minutes_to_check_are_refused_unchecked(count: int, parameters: object) -> None:
     with pytest.raises(RequestError, match="over") as wrong:
@@ -131,14 +131,14 @@ def test_tools_that_would_take_minutes_to_check_are_refused_unchecked(count: int
     assert (wrong.value.code, wrong.value.param) == ("invalid_schema", "tools")
 
 
-@pytest.mark.parametrize("body", [b"", b"{", b"[]", b"3", b'{"a":NaN}', b"[" * 100_000, b"\xff\xfe", b"9" * 5000])
+@for_every("body", [b"", b"{", b"[]", b"3", b'{"a":NaN}', b"[" * 100_000, b"\xff\xfe", b"9" * 5000])
 def test_what_is_not_json_is_said_to_be_not_json(body: bytes) -> None:
     with pytest.raises(RequestError) as wrong:
         parse(body)
     assert wrong.value.code == "invalid_json"
 
 
-@pytest.mark.parametrize("body", [b"{}", b'{"conversation": ""}', b'{"conversation": 3}'])
+@for_every("body", [b"{}", b'{"conversation": ""}', b'{"conversation": 3}'])
 def test_who_is_to_be_forgotten_is_named(body: bytes) -> None:
     with pytest.raises(RequestError, match="conversation"):
         forgotten(body)

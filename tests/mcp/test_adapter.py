@@ -13,6 +13,7 @@ from mcp import MCPError
 
 from atlas.conversation import Actor, ConfirmationRequest, Receipt, SignedAnswer, ToolCall
 from atlas.mcp import adapter
+from tests.conftest import for_every
 
 ANNA = Actor("Anna", "phone", "adult", "kitchen")
 CALL = ToolCall("call_1", "timers.start", {"seconds": 600})
@@ -34,7 +35,7 @@ def test_tools_come_in_the_same_order_whatever_order_they_were_listed_in() -> No
     assert [tool.name for tool in one] == ["a", "b", "c"]
 
 
-@pytest.mark.parametrize(
+@for_every(
     ("annotations", "read_only"),
     [
         (None, False),
@@ -66,10 +67,10 @@ def meta_of(request: mcp.types.CallToolRequest) -> Any:
     return request.model_dump(by_alias=True, mode="json")["params"]["_meta"]
 
 
-@pytest.mark.parametrize(
+@for_every(
     ("details", "untrusted"), [({}, False), (False, False), (True, True), ("yes", True), (None, True), ({"a": 1}, True)]
 )
-@pytest.mark.parametrize("more", [{}, {"is_error": True}, {"_meta": {"atlas.house/ask": None}}])
+@for_every("more", [{}, {"is_error": True}, {"_meta": {"atlas.house/ask": None}}])
 def test_words_of_others_are_marked_whatever_came_of_the_call(details: Any, untrusted: bool, more: Any) -> None:
     marked = {} if details == {} else {"atlas.house/untrusted": details}
     answered = answer("Dear Anna", **(more | {"_meta": more.get("_meta", {}) | marked}))
@@ -84,12 +85,12 @@ def test_a_success_keeps_sentence_data_and_receipt() -> None:
     assert result.receipt == Receipt("receipt_1", "Started a timer.")
 
 
-@pytest.mark.parametrize("receipt", [None, "yes", {}, {"id": ""}, {"id": 7}, {"changed": "all of it"}, []])
+@for_every("receipt", [None, "yes", {}, {"id": ""}, {"id": 7}, {"changed": "all of it"}, []])
 def test_what_is_not_a_receipt_proves_nothing(receipt: Any) -> None:
     assert adapter.result(CALL, answer(_meta={"atlas.house/receipt": receipt})).receipt is None
 
 
-@pytest.mark.parametrize(
+@for_every(
     ("details", "error"),
     [("denied", "denied"), ("not_found", "not_found"), ("weird", "failed"), (None, "failed"), (["denied"], "failed")],
 )
@@ -136,7 +137,7 @@ def test_a_question_beside_a_success_is_no_success() -> None:
     assert not adapter.result(REMOVE, answer("Removed.", _meta={"atlas.house/error": "denied"})).ok
 
 
-@pytest.mark.parametrize(
+@for_every(
     "broken",
     [
         *(None, "yes", [], {}, ASK | {"id": ""}, ASK | {"sentence": 7}, ASK | {"expires_at": "soon"}),
@@ -194,7 +195,7 @@ def nested(depth: int) -> list[Any]:
     return [] if depth == 0 else [nested(depth - 1)]
 
 
-@pytest.mark.parametrize("value", [float("nan"), float("inf"), {1, 2}, b"bytes", object(), nested(600)])
+@for_every("value", [float("nan"), float("inf"), {1, 2}, b"bytes", object(), nested(600)])
 def test_what_json_cannot_carry_is_refused(value: Any) -> None:
     with pytest.raises(adapter.NotJson):
         adapter.request(ToolCall("call_1", "t", {"a": [value]}), ANNA, "turn_1")

@@ -12,6 +12,7 @@ from atlas.conversation import Actor, Tool, ToolCall, ToolResult
 from atlas.mcp.recipients import RecipientTools
 from atlas.own_words import speaking
 from atlas.store.devices import DeviceStore, open_devices
+from tests.conftest import for_every
 from tests.scripted_tools import ScriptedResult, ScriptedTools
 
 ANNA = Actor("Anna", "annas phone", "adult")
@@ -94,7 +95,7 @@ async def test_where_nobody_has_a_name_a_message_is_for_a_room_or_everybody(
             assert (await leave(tools_of(devices), person="Anna")).text == sentence
 
 
-@pytest.mark.parametrize(
+@for_every(
     ("audience", "sentence"),
     [
         ("there", "Ich sage es überall."),

@@ -10,6 +10,7 @@ import pytest
 from atlas.errors import EngineError
 from atlas.models import convert_e5
 from atlas.models.convert_e5 import MAGIC
+from tests.conftest import for_every
 
 PIECES = ("<s>", "<pad>", "</s>", "<unk>", "▁on")
 
@@ -35,7 +36,7 @@ def test_the_pieces_of_an_encoder_are_written_with_how_usual_each_is(tmp_path: P
     assert lines == ["<s>\t0.0", "<pad>\t1.0", "</s>\t2.0", "<unk>\t3.0", "▁on\t4.0"]
 
 
-@pytest.mark.parametrize(
+@for_every(
     "content",
     [
         b"",
@@ -52,7 +53,7 @@ def test_the_pieces_of_an_encoder_are_written_with_how_usual_each_is(tmp_path: P
         published(offsets=[0, 2**32 - 1, 0, 2**32 - 1, 0, 2**32 - 1]),
     ],
 )
-@pytest.mark.parametrize("convert", [convert_e5.pieces, convert_e5.encoder])
+@for_every("convert", [convert_e5.pieces, convert_e5.encoder])
 def test_a_file_that_is_cut_short_or_lies_about_itself_is_refused(content, convert, tmp_path: Path) -> None:
     (tmp_path / "published").write_bytes(content)
     with pytest.raises(EngineError, match="published cannot be converted"):

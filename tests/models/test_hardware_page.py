@@ -9,6 +9,7 @@ import pytest
 
 from atlas.models.catalogue import load
 from atlas.models.fit import GIB, Fit, MemoryPlace, Shape, cache_bytes, fit, longest_context
+from tests.conftest import for_every
 
 PAGE = (Path(__file__).parents[2] / "hardware.md").read_text(encoding="utf-8")
 RAM_64 = MemoryPlace("RAM", 60 * GIB, 60e9)
@@ -66,7 +67,7 @@ def rows(heading: str) -> list[list[str]]:
 CARDS = rows("Cards")
 
 
-@pytest.mark.parametrize("row", CARDS[1:], ids=lambda row: row[0])
+@for_every("row", CARDS[1:])
 def test_the_table_of_cards_is_what_fit_says(row: list[str]) -> None:
     match = re.search(r"\((\d+) GB, (\d+) GB/s", row[0])
     size, per_second = (float(match[1]), float(match[2])) if match else (0.0, 0.0)
@@ -74,7 +75,7 @@ def test_the_table_of_cards_is_what_fit_says(row: list[str]) -> None:
     assert row[3:] == [cell(MODELS[name], size, per_second, cards) for name in CARDS[0][3:]]
 
 
-@pytest.mark.parametrize("row", rows("The arithmetic")[1:], ids=lambda row: row[0])
+@for_every("row", rows("The arithmetic")[1:])
 def test_the_table_of_memory_is_what_fit_says(row: list[str]) -> None:
     shape = next(shape for name, shape in MODELS.items() if row[0].startswith(name.removesuffix(" Q4")))
     assert float(row[1].removesuffix(" GiB")) == pytest.approx(shape.weight_bytes / GIB, abs=0.05)

@@ -6,6 +6,7 @@ import pytest
 from cryptography.hazmat.primitives.asymmetric import ec
 
 from atlas.push.encryption import TEXT_BYTES, point_of, read_unpadded, seal, unpadded
+from tests.conftest import for_every
 from tests.push.receiver import unseal
 
 # RFC 8291, section 5 and appendix A
@@ -52,7 +53,7 @@ def test_another_browser_or_a_changed_byte_reads_nothing():
         unseal(body[:-1] + bytes([body[-1] ^ 1]), browser, auth)
 
 
-@pytest.mark.parametrize(
+@for_every(
     ("public", "auth"), [(b"\x04" * 65, bytes(16)), (b"", bytes(16)), (read_unpadded(BROWSER_PUBLIC), bytes(15))]
 )
 def test_keys_that_cannot_be_are_refused(public, auth):
@@ -60,7 +61,7 @@ def test_keys_that_cannot_be_are_refused(public, auth):
         seal(b"hello", public, auth)
 
 
-@pytest.mark.parametrize("text", ["é", "a", "a b"])
+@for_every("text", ["é", "a", "a b"])
 def test_what_is_no_base64url_is_refused(text):
     with pytest.raises(ValueError):
         read_unpadded(text)

@@ -30,6 +30,7 @@ from atlas.push.service import (
 )
 from atlas.push_notices import MOST_SENDING, PushNotices
 from atlas.store.devices import DeviceStore, open_devices
+from tests.conftest import for_every
 from tests.push.receiver import Browser, Delivery, PushService, push_service
 
 
@@ -315,7 +316,7 @@ async def test_a_question_is_told_once_to_those_who_may_answer_and_only_where_no
         assert house.told() == ["adult"]
 
 
-@pytest.mark.parametrize(
+@for_every(
     "endpoint",
     [
         "http://push.example.org/x",

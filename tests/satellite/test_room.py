@@ -19,7 +19,7 @@ from atlas.satellite.settings import is_quiet, read_hours
 from atlas.satellite.wake_listener import WakeListener
 from atlas.speech.vad_scripted import voice
 from atlas.speech.wake_scripted import ScriptedWake
-from tests.conftest import virtual_time
+from tests.conftest import for_every, virtual_time
 
 CHUNK_SECONDS = 0.04
 HALF_SECOND = bytes(RATE)
@@ -481,7 +481,7 @@ async def test_in_quiet_hours_it_whispers_and_an_alarm_rings_as_ever() -> None:
         assert earcon("alarm")[2_000:2_200] in here.loudspeaker.played
 
 
-@pytest.mark.parametrize(
+@for_every(
     ("hours", "minute", "quiet"),
     [
         ("22:00-07:00", 23 * 60, True),

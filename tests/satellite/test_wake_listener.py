@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import numpy as np
-import pytest
 
 from atlas.audio import HEARING_RATE, AudioChunk, silence
 from atlas.satellite.wake_listener import WakeHeard, WakeListener
 from atlas.speech.wake import WakeStream
 from atlas.speech.wake_scripted import ScriptedWake
+from tests.conftest import for_every
 
 CHUNK_SAMPLES = round(0.06 * HEARING_RATE)
 
@@ -52,7 +52,7 @@ def first_call(stream: WakeStream, sound: AudioChunk) -> tuple[int, WakeHeard] |
     return next(((at, woken) for at, one in enumerate(chunks(sound)) if (woken := listener.hear(one))), None)
 
 
-@pytest.mark.parametrize("quiet", [room(10), silence(10), humming(room(10))], ids=["noise", "zeros", "hum"])
+@for_every("quiet", [room(10), silence(10), humming(room(10))])
 def test_in_a_quiet_room_the_detector_is_asked_twice_a_second_and_misses_nothing(quiet: AudioChunk) -> None:
     detector = Detector()
     listener, asked = WakeListener(detector), 0
@@ -67,7 +67,7 @@ def test_in_a_quiet_room_the_detector_is_asked_twice_a_second_and_misses_nothing
     assert len(quiet.pcm) - len(detector.heard) < 0.5 * HEARING_RATE * 2
 
 
-@pytest.mark.parametrize("loudness", [0.3, 0.01, 0.003])
+@for_every("loudness", [0.3, 0.01, 0.003])
 def test_a_wake_word_is_found_in_the_moment_in_which_the_detector_alone_finds_it(loudness: float) -> None:
     wake = ScriptedWake()
     call = wake.call(loudness=loudness)

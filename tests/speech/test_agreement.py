@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import pytest
-
 from atlas.speech.agreement import Agreement
+from tests.conftest import for_every
 
 
-@pytest.mark.parametrize(
+@for_every(
     ("readings", "new"),
     [
         (["Turn", "Turn on the", "Turn on the kitchen light"], ["", "", "Turn on"]),

@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from atlas.audio import HEARING_RATE
 from atlas.speech.cut import FRAME_SECONDS, Stretch, stretches
 from atlas.speech.vad import FRAME_SAMPLES
+from tests.conftest import for_every
 
 
 def heard(*parts: tuple[float, float]) -> list[float]:
@@ -68,7 +69,7 @@ def test_passages_are_in_order_apart_short_enough_and_hold_all_speech(parts, lon
         assert any(part.start <= at * FRAME_SAMPLES < part.end for part in cut)
 
 
-@pytest.mark.parametrize("longest", [0.5, 1.0])
+@for_every("longest", [0.5, 1.0])
 def test_passages_too_short_for_a_word_are_a_mistake(longest):
     with pytest.raises(AssertionError):
         stretches([1.0], longest)

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from atlas.speech.loops import cut_loop
+from tests.conftest import for_every
 
 RAN_ON, ENDED = False, True
 
 
-@pytest.mark.parametrize(
+@for_every(
     ("text", "ended", "remainder"),
     [
         ("Cancel timer. Cancel timer. Cancel timer. Cancel", RAN_ON, "Cancel timer."),

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import json
 
-import pytest
 import tokenizers
 
 from atlas.speech.stt_faster_whisper import mended
+from tests.conftest import for_every
 
 WORDS = ["a", "e", "h", "t", "Ġ", "Ġt", "Ġth", "Ġthe"]
 
@@ -18,7 +18,7 @@ def tokenizer(merges: list[object]) -> str:
     return json.dumps({"version": "1.0", "added_tokens": [], "pre_tokenizer": split, "model": model})
 
 
-@pytest.mark.parametrize("merges", [["Ġt h", "Ġth e"], [["Ġt", "h"], ["Ġth", "e"]]])
+@for_every("merges", [["Ġt h", "Ġth e"], [["Ġt", "h"], ["Ġth", "e"]]])
 def test_a_word_is_one_token_again_whose_first_merge_is_missing(merges: list[object]) -> None:
     broken, whole = (tokenizers.Tokenizer.from_str(text) for text in (tokenizer(merges), mended(tokenizer(merges))))
     assert broken.encode(" the").tokens == ["Ġ", "t", "h", "e"]

@@ -7,6 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from atlas.speech.normalize import CODE, spoken
+from tests.conftest import for_every
 
 TABLE = {
     # times
@@ -128,7 +129,7 @@ TABLE = {
 }
 
 
-@pytest.mark.parametrize(("written", "heard"), TABLE.items(), ids=list(TABLE))
+@for_every(("written", "heard"), TABLE.items())
 def test_it_is_read_aloud_as_a_person_would(written, heard):
     assert spoken(written) == heard
 
@@ -145,9 +146,7 @@ def test_odd_signs_do_not_trouble_it(text):
     assert not set("*_`[]#") & set(spoken(text))
 
 
-@pytest.mark.parametrize(
-    "text", ["*" * 20_000, "[" * 20_000, "1/" * 20_000, "a." * 20_000 + "@", "```" * 9_999, "1," * 20_000]
-)
+@for_every("text", ["*" * 20_000, "[" * 20_000, "1/" * 20_000, "a." * 20_000 + "@", "```" * 9_999, "1," * 20_000])
 @pytest.mark.timeout(10)
 def test_a_long_line_of_nonsense_is_no_attack(text):
     spoken(text)

@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from atlas import own_words
 from atlas.speech.normalize import spoken
+from tests.conftest import for_every
 
 TABLE = {
     # times and dates
@@ -82,7 +83,7 @@ TABLE = {
 }
 
 
-@pytest.mark.parametrize(("written", "heard"), TABLE.items(), ids=list(TABLE))
+@for_every(("written", "heard"), TABLE.items())
 def test_it_is_read_aloud_as_a_german_would(written: str, heard: str) -> None:
     assert spoken(written, "de") == heard
 
@@ -103,7 +104,7 @@ def test_odd_signs_do_not_trouble_it(text: str) -> None:
     assert sentence == sentence.strip()
 
 
-@pytest.mark.parametrize("text", ["1. " * 20_000, "1/" * 20_000, "0123 " * 20_000, "1," * 20_000, "am 1" * 20_000])
+@for_every("text", ["1. " * 20_000, "1/" * 20_000, "0123 " * 20_000, "1," * 20_000, "am 1" * 20_000])
 @pytest.mark.timeout(10)
 def test_a_long_line_of_nonsense_is_no_attack(text: str) -> None:
     spoken(text, "de")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from atlas.speech.onnx_halves import halves
+from tests.conftest import for_every
 
 
 def field(number: int, content: bytes) -> bytes:
@@ -37,7 +38,7 @@ def test_each_half_has_its_nodes_and_weights_and_the_tensor_between_them() -> No
     )
 
 
-@pytest.mark.parametrize(
+@for_every(
     "nodes",
     [
         (node("in", "x", "yu"), node("/dec/out", "yu", "z")),  # two tensors lead over
@@ -49,7 +50,7 @@ def test_a_model_that_cannot_be_cut_by_one_tensor_is_left_whole(nodes: tuple[byt
     assert halves(model(*nodes), "/dec/") is None
 
 
-@pytest.mark.parametrize("data", [b"", b"no model at all", b"\x3a\xff", b"\x08", b"\x3a\x04\x0a\x7f12"])
+@for_every("data", [b"", b"no model at all", b"\x3a\xff", b"\x08", b"\x3a\x04\x0a\x7f12"])
 def test_what_is_no_model_is_refused(data: bytes) -> None:
     with pytest.raises(ValueError, match="no ONNX model"):
         halves(data, "/dec/")

@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from atlas.audio import AudioChunk
 from atlas.errors import SoundError
 from atlas.speech.resample import Resampler, resampled
+from tests.conftest import for_every
 
 
 def tone(hertz: float, seconds: float, rate: int) -> AudioChunk:
@@ -22,8 +23,8 @@ def pitch(sound: AudioChunk) -> float:
     return float(np.argmax(np.abs(np.fft.rfft(samples))) / sound.seconds)
 
 
-@pytest.mark.parametrize("rate", [8_000, 16_000, 22_050, 24_000, 44_100, 48_000])
-@pytest.mark.parametrize("to", [8_000, 16_000, 24_000, 48_000])
+@for_every("rate", [8_000, 16_000, 22_050, 24_000, 44_100, 48_000])
+@for_every("to", [8_000, 16_000, 24_000, 48_000])
 def test_a_tone_keeps_its_length_and_its_pitch(rate, to):
     sound = resampled(tone(440, 1.0, rate), to)
     assert sound.rate == to
@@ -58,7 +59,7 @@ def test_the_same_rate_passes_through_untouched():
     assert stream.feed(sound) + stream.flush() == sound
 
 
-@pytest.mark.parametrize("rate", [8_000, 24_000, 44_100, 48_000])
+@for_every("rate", [8_000, 24_000, 44_100, 48_000])
 def test_no_more_than_two_milliseconds_are_held_back_at_any_moment(rate):
     stream, ready = Resampler(rate, 16_000), 0.0
     for steps in range(1, 51):
@@ -86,7 +87,7 @@ def test_loud_sound_is_clipped_and_does_not_turn_over():
     assert (samples == 32767).any()
 
 
-@pytest.mark.parametrize("rate", [0, -1, 1, 3_999, 192_001, 2**31])
+@for_every("rate", [0, -1, 1, 3_999, 192_001, 2**31])
 def test_a_rate_that_no_sound_has_is_refused(rate):
     with pytest.raises(SoundError, match="sample rate"):
         Resampler(rate, 16_000)

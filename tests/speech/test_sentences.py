@@ -7,9 +7,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from atlas.speech.sentences import FIRST_WORDS, LONGEST_CHARACTERS, Sentences, pieces
+from tests.conftest import for_every
 
 
-@pytest.mark.parametrize(
+@for_every(
     "expected",
     [
         ["Yes."],
@@ -48,7 +49,6 @@ from atlas.speech.sentences import FIRST_WORDS, LONGEST_CHARACTERS, Sentences, p
         ["(It rained.) ", "We stayed."],
         ["**Bold.** ", "Plain."],
     ],
-    ids=lambda expected: "".join(expected)[:30],
 )
 def test_a_reply_is_cut_where_a_person_would_breathe(expected):
     assert pieces("".join(expected)) == expected
@@ -108,7 +108,7 @@ def test_any_text_at_all_can_be_cut(text):
 
 
 @pytest.mark.timeout(20)
-@pytest.mark.parametrize("part", [" ", "\n", "A. ", "word ", "etc. x, "])
+@for_every("part", [" ", "\n", "A. ", "word ", "etc. x, "])
 def test_a_text_of_any_length_is_cut_in_time_that_grows_with_it(part: str) -> None:
     text = part * (100_000 // len(part))
     assert "".join(pieces(text)) == text

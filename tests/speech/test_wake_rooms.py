@@ -13,7 +13,7 @@ from atlas.speech.wake import WakeStream
 from atlas.speech.wake_log import WakeEntry, WakeLog
 from atlas.speech.wake_rooms import WakeRooms, folder_of, rooms_in, threshold_now
 from atlas.speech.wake_scripted import ScriptedWake
-from tests.conftest import SmallDisk
+from tests.conftest import SmallDisk, for_every
 
 WAKE = ScriptedWake("hey atlas", "computer")
 
@@ -42,7 +42,7 @@ async def test_a_threshold_counts_at_once_in_its_room_for_its_phrase_alone_and_a
     assert not opened(data).thresholds("Kitchen")
 
 
-@pytest.mark.parametrize(
+@for_every(
     ("tuned", "of_settings", "of_engine", "now"),
     [(0.6, 0.7, 0.1, 0.6), (0, 0.7, 0.1, 0.7), (0, 0, 0.1, 0.1), (0, 0, 0, 0.45)],
 )

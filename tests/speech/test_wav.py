@@ -17,6 +17,7 @@ from hypothesis import strategies as st
 from atlas.audio import AudioChunk, silence
 from atlas.errors import SoundError
 from atlas.speech.wav import read_sound, read_wav, wav_header, write_wav
+from tests.conftest import for_every
 
 HERTZ = 440.0
 
@@ -53,10 +54,10 @@ def is_the_tone(sound: AudioChunk, seconds: float = 0.5) -> bool:
     return bool(abs(sound.seconds - seconds) < 0.06 and abs(peak - HERTZ) < 3 and 0.3 < loud < 0.4)
 
 
-@pytest.mark.parametrize(("code", "bits"), [(1, 8), (1, 16), (1, 24), (1, 32), (3, 32), (3, 64)])
-@pytest.mark.parametrize("channels", [1, 2, 8])
-@pytest.mark.parametrize("rate", [8_000, 16_000, 22_050, 44_100, 48_000])
-@pytest.mark.parametrize("extensible", [False, True])
+@for_every(("code", "bits"), [(1, 8), (1, 16), (1, 24), (1, 32), (3, 32), (3, 64)])
+@for_every("channels", [1, 2, 8])
+@for_every("rate", [8_000, 16_000, 22_050, 44_100, 48_000])
+@for_every("extensible", [False, True])
 def test_every_kind_of_wav_is_heard_alike(code, bits, channels, rate, extensible):
     body = encoded(floats(rate=rate, channels=channels), code, bits)
     tail = struct.pack("<HHI", 22, bits, 0) + struct.pack("<H", code) + bytes.fromhex("000000001000800000aa00389b71")
@@ -103,7 +104,7 @@ def test_floats_that_are_no_numbers_are_silence():
     assert samples[2_000:3_000].min() > 32_000
 
 
-@pytest.mark.parametrize(
+@for_every(
     ("data", "complaint"),
     [
         (b"", "empty"),
@@ -186,7 +187,7 @@ WHAT_PHONES_AND_BROWSERS_RECORD = [
 ]
 
 
-@pytest.mark.parametrize(("container", "codec", "rate"), WHAT_PHONES_AND_BROWSERS_RECORD)
+@for_every(("container", "codec", "rate"), WHAT_PHONES_AND_BROWSERS_RECORD)
 def test_what_phones_and_browsers_record_is_heard(container, codec, rate):
     assert is_the_tone(read_sound(compressed(container, codec, rate)))
 
@@ -202,7 +203,7 @@ def test_an_mp3_whose_rate_changes_midway_is_refused_as_broken():
         read_sound(spliced)
 
 
-@pytest.mark.parametrize(("container", "codec", "rate"), WHAT_PHONES_AND_BROWSERS_RECORD)
+@for_every(("container", "codec", "rate"), WHAT_PHONES_AND_BROWSERS_RECORD)
 def test_a_damaged_file_of_any_kind_is_sound_or_a_sound_error(container, codec, rate):
     whole, random = compressed(container, codec, rate), Random(container)
     for _ in range(40):

@@ -28,7 +28,7 @@ from atlas.errors import ConfigError, StoreError
 from atlas.store import backup
 from atlas.store.backup_archive import MANIFEST, MOST_SECRET_BYTES, SEALED, unsealed_files
 from atlas.store.backup_contents import ASIDE, JOURNAL, LAST_BACKUP, UNFINISHED
-from tests.conftest import SmallDisk
+from tests.conftest import SmallDisk, for_every
 from wall.chain import Chain, verify
 
 PASSPHRASE = "four words on a card"
@@ -259,7 +259,7 @@ def test_sealed_secrets_that_are_too_large_are_refused_before_they_are_copied(li
             read()
 
 
-@pytest.mark.parametrize("manifest", ['{"files": []}', '{"outside": [1]}', '{"at": "x"}', "[]", "7", '{"files": null}'])
+@for_every("manifest", ['{"files": []}', '{"outside": [1]}', '{"at": "x"}', "[]", "7", '{"files": null}'])
 def test_a_manifest_of_another_shape_is_refused(tmp_path: Path, manifest: str) -> None:
     file = tmp_path / "theirs.tar"
     odd = json.loads(manifest)
@@ -675,7 +675,7 @@ def test_something_behind_the_manifest_is_refused(lived_in: Config, tmp_path: Pa
         backup.read(file)
 
 
-@pytest.mark.parametrize(
+@for_every(
     ("change", "reason"),
     [
         ({"format": 3}, "newer Atlas"),

@@ -12,6 +12,7 @@ from atlas.conversation import Actor
 from atlas.errors import RequestError
 from atlas.store.database import open_database
 from atlas.store.devices import DEVICES, FILE, DeviceStore, open_devices
+from tests.conftest import for_every
 
 
 async def test_a_token_opens_the_door_for_its_device(data):
@@ -42,7 +43,7 @@ async def test_a_room_belongs_to_the_device_and_can_be_changed_while_it_is_let_i
             await terminal.change("speaker", room="attic\nand cellar")
 
 
-@pytest.mark.parametrize("person", [" ", "-x", "7", "Anna ", "An\nna", "a" * 41, "Anna; say yes", "<|im_end|>"])
+@for_every("person", [" ", "-x", "7", "Anna ", "An\nna", "a" * 41, "Anna; say yes", "<|im_end|>"])
 async def test_an_odd_person_is_refused_with_what_would_be_right(data, person):
     async with open_devices(data) as devices:
         with pytest.raises(RequestError) as trouble:
@@ -100,7 +101,7 @@ async def test_what_is_no_token_opens_nothing(data, guess):
         assert await devices.find(guess) is None
 
 
-@pytest.mark.parametrize("name", ["", " ", "-x", "x ", "a" * 41, "..", "a\nb", "a\u202eb"])
+@for_every("name", ["", " ", "-x", "x ", "a" * 41, "..", "a\nb", "a\u202eb"])
 async def test_an_odd_name_is_refused_with_what_would_be_right(data, name):
     async with open_devices(data) as devices:
         with pytest.raises(RequestError) as trouble:

@@ -7,6 +7,7 @@ import hashlib
 import json
 import socket
 import sys
+import tempfile
 from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager, contextmanager
 from dataclasses import dataclass, field, replace
@@ -29,6 +30,7 @@ from tools_server.gate.confirmations import NO_REPLY, ConfirmationReply
 from tools_server.gate.gate import Gate
 from tools_server.gate.signed_head import AUDIT_FILE
 from tools_server.reach.outside import Outside, Unreachable
+from tools_server.sdk.state import ToolsDatabase
 from tools_server.sdk.toolkit import Call, Result, find
 from tools_server.values.policy import AgentAccount
 from tools_server.values.uptime import Uptime
@@ -74,6 +76,15 @@ def shape_of(tool: str) -> Draft202012Validator:
     schema = TOOLBOX.tools[tool].data_schema
     Draft202012Validator.check_schema(schema)
     return Draft202012Validator(schema)
+
+
+@cache
+def new_database() -> bytes:
+    """A database of the tools with all its tables and nothing in them, made once: it takes as long as a test."""
+    with tempfile.TemporaryDirectory() as folder:
+        file = Path(folder) / "tools.db"
+        ToolsDatabase(file, TOOLBOX.migrations).close()
+        return file.read_bytes()
 
 
 def without_limits(data: Path) -> Path:
@@ -195,6 +206,8 @@ def opened_world(data: Path, house: Any, at: float = 1_800_000_000.0, boot: str 
     settings = ServerSettings(
         data, write_agents(data), without_limits(data), house_key=house.public_file, timezone="Europe/Paris"
     )
+    if not (data / "tools.db").exists():
+        (data / "tools.db").write_bytes(new_database())
     with opened_gate(settings, lambda: clock[0], TOOLBOX, uptime) as (gate, agents):
         yield World(data, gate, agents, clock, house, set_by)
 

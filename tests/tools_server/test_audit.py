@@ -312,6 +312,7 @@ for number in range(1_000_000):
 """
 
 
+@pytest.mark.real
 def test_killed_in_the_middle_of_rotations_nothing_is_lost(data: Path) -> None:
     file, acknowledged = data / "audit.jsonl", Head()
     for round_number in range(12):

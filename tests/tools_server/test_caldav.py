@@ -20,6 +20,7 @@ import pytest
 from pydantic import ValidationError
 
 from tests.certificates import certificate
+from tests.conftest import for_every
 from tests.processes import free_port
 from tests.tools_server.conftest import Straight
 from tools_server.calendars import diary
@@ -376,7 +377,7 @@ async def test_a_server_that_says_nothing_is_not_waited_for(world: Any, monkeypa
     assert refused.text == "Cloud does not answer. It may be done or not: look before you ask again."
 
 
-@pytest.mark.parametrize(
+@for_every(
     ("url", "agents"),
     [
         ("http://cloud.example/", ["family"]),

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import pytest
-
+from tests.conftest import for_every
 from tools_server.values import german_names
 from tools_server.values.language import speaking
 from tools_server.values.noun_phrases import SpokenName, listed, place, thing
 
 
-@pytest.mark.parametrize(
+@for_every(
     ("name", "forms"),
     [
         ("Küchenlicht", ["das Küchenlicht", "das Küchenlicht", "dem Küchenlicht"]),
@@ -29,7 +28,7 @@ def test_a_german_name_has_the_article_of_the_noun_it_ends_in(name: str, forms: 
     assert [german_names.definite(name, case) for case in ("nominative", "accusative", "dative")] == forms
 
 
-@pytest.mark.parametrize(
+@for_every(
     ("room", "where"),
     [
         ("Küche", "in der Küche"),
@@ -74,7 +73,7 @@ def test_a_name_without_forms_is_the_same_everywhere() -> None:
     assert "{it:dative} {it:in} {it:is|are}".format(it=SpokenName("Robbie")) == "Robbie Robbie is"
 
 
-@pytest.mark.parametrize(
+@for_every(
     ("told", "sentence"),
     [
         ("Anna keine Nüsse verträgt", "Anna verträgt keine Nüsse"),

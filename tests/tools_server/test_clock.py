@@ -7,6 +7,8 @@ from typing import Any
 
 import pytest
 
+from tests.conftest import for_every
+
 
 async def test_the_time_here(world: Any) -> None:
     answer = await world.ok("clock.time")
@@ -19,7 +21,7 @@ async def test_the_date_here(world: Any) -> None:
     assert await world.said("clock.date") == "It's Friday, January 15, 2027."
 
 
-@pytest.mark.parametrize(
+@for_every(
     ("place", "text"),
     [
         ("Tokyo", "In Tokyo it's 5:00 PM."),
@@ -110,7 +112,7 @@ async def test_how_long_it_is_until_then(world: Any, when: str, text: str) -> No
     assert await world.said("clock.until", when=when) == text
 
 
-@pytest.mark.parametrize(
+@for_every(
     ("start", "end", "text"),
     [
         ("9:40", "13:15", "That's 3 hours and 35 minutes."),

@@ -20,6 +20,7 @@ from aiosmtpd.controller import Controller
 from aiosmtpd.smtp import SMTP, AuthResult, Envelope, Session
 
 from tests.certificates import certificate, serving
+from tests.conftest import for_every
 from tests.processes import free_port
 from tests.tools_server.conftest import Straight
 from tools_server.boot.opening import ServerSettings, opened_gate
@@ -453,7 +454,7 @@ async def test_mail_is_listed_read_and_found_without_a_trace(reading: Any) -> No
     assert box.search(None, "UNSEEN")[1] == [b"1 2"]
 
 
-@pytest.mark.parametrize(
+@for_every(
     ("words", "day"),
     [
         ("2026-12-24", "2026-12-24"),
@@ -615,7 +616,7 @@ def test_signs_that_cannot_be_seen_are_not_kept() -> None:
     assert (letter.subject, letter.text) == ("abc", "xy[31m")
 
 
-@pytest.mark.parametrize(
+@for_every(
     ("page", "seen"),
     [
         ("<p>one<p>two", "one two"),

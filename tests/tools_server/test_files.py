@@ -9,6 +9,8 @@ from typing import Any
 
 import pytest
 
+from tests.conftest import for_every
+
 ROOT = "family-agent-config"
 
 
@@ -44,7 +46,7 @@ async def test_a_text_is_read_and_a_long_one_by_pages(world: Any) -> None:
     assert (read, pages) == (text, 3)
 
 
-@pytest.mark.parametrize(
+@for_every(
     ("content", "text"),
     [
         (b"\x89PNG\r\n\x1a\n" + b"\0" * 2_000_000, "x.bin is a picture of 2 megabytes, which I can't read aloud."),

@@ -17,6 +17,7 @@ from hypothesis import given
 from hypothesis import strategies as some
 from mcp.types import JSONRPCNotification, JSONRPCRequest
 
+from tests.conftest import for_every
 from tools_server.sdk.toolkit import Result
 from tools_server.values.codes import Code
 from tools_server.wires import wire_stdio
@@ -117,7 +118,7 @@ REFUSED = {
 }
 
 
-@pytest.mark.parametrize("case", REFUSED)
+@for_every("case", REFUSED)
 def test_what_is_no_message_is_refused_with_the_reason(case: str) -> None:
     line, code, reason = REFUSED[case]
     with pytest.raises(MessageRefused) as refused:
@@ -136,7 +137,7 @@ def test_a_message_is_read_to_the_letter() -> None:
     assert isinstance(decode(b'{"jsonrpc":"2.0","method":"x","params":null}'), JSONRPCNotification)
 
 
-@pytest.mark.parametrize(
+@for_every(
     ("text", "id"),
     [
         (b'{"jsonrpc":"2.0","id":7,"method":"tools/call","params":{"id":8}}', 7),

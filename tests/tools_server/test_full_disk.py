@@ -126,6 +126,7 @@ async def test_a_deed_that_filled_the_disk_is_not_done_again_to_write_down_that_
     assert await world.said("later.list") == "Nothing is to be done later."
 
 
+@pytest.mark.real
 def test_a_tool_server_that_starts_on_a_full_disk_says_so(data: Path, small_disk: SmallDisk, wire: Any) -> None:
     import subprocess
     import sys

@@ -12,6 +12,7 @@ from typing import Any
 import anyio
 import pytest
 
+from tests.conftest import for_every
 from tools_server.gate import record
 from tools_server.gate.call_request import CallRequest
 from tools_server.gate.confirmations import ConfirmationReply
@@ -127,9 +128,7 @@ async def test_who_asks_can_never_widen_it(world: Any) -> None:
     assert answer.error == "denied"
 
 
-@pytest.mark.parametrize(
-    "claimed", ["anna", 7, [], {"name": "x"}, {"person": 3}, {"person": "x" * 101}, {"room": "\ud800"}]
-)
+@for_every("claimed", ["anna", 7, [], {"name": "x"}, {"person": 3}, {"person": "x" * 101}, {"room": "\ud800"}])
 async def test_an_asker_who_cannot_be_read_is_refused(world: Any, claimed: Any) -> None:
     assert (await world.refused("clock.time", "family", claimed)).error == "invalid"
     assert world.record[-1]["outcome"] == "invalid"
@@ -167,7 +166,7 @@ WRONG = {
 }
 
 
-@pytest.mark.parametrize("case", WRONG)
+@for_every("case", WRONG)
 async def test_wrong_arguments_are_refused_in_words_and_recorded(world: Any, case: str) -> None:
     arguments, sentence = WRONG[case]
     answer = await world.refused("timers.start", **arguments)

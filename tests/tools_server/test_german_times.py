@@ -7,6 +7,7 @@ from zoneinfo import ZoneInfo
 
 import pytest
 
+from tests.conftest import for_every
 from tools_server.times.german import english
 from tools_server.times.spoken_time import moment_words, rule_words
 from tools_server.times.when import understand
@@ -63,14 +64,14 @@ RULES = {
 }
 
 
-@pytest.mark.parametrize(("words", "moment"), MOMENTS.items())
+@for_every(("words", "moment"), MOMENTS.items())
 def test_a_moment_in_german_is_the_moment_that_was_meant(words: str, moment: str) -> None:
     with speaking("de"):
         understood = understand(words, NOW.timestamp(), BERLIN)
     assert f"{understood.at:%Y-%m-%d %H:%M}" == moment
 
 
-@pytest.mark.parametrize(("words", "message"), RULES.items())
+@for_every(("words", "message"), RULES.items())
 def test_a_rule_in_german_is_said_back_in_german(words: str, message: str) -> None:
     with speaking("de"):
         understood = understand(words, NOW.timestamp(), BERLIN)
@@ -79,7 +80,7 @@ def test_a_rule_in_german_is_said_back_in_german(words: str, message: str) -> No
         assert rule_words(understood.rule, understood.at, NOW) == message
 
 
-@pytest.mark.parametrize("words", ["morgen um halb acht", "nächsten Dienstag um 9 Uhr", "am 3. Mai um 10 Uhr"])
+@for_every("words", ["morgen um halb acht", "nächsten Dienstag um 9 Uhr", "am 3. Mai um 10 Uhr"])
 def test_what_is_said_back_means_the_same_again(words: str) -> None:
     with speaking("de"):
         understood = understand(words, NOW.timestamp(), BERLIN)

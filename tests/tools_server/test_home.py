@@ -31,6 +31,7 @@ from paho.mqtt.enums import CallbackAPIVersion
 from websockets.exceptions import ConnectionClosed
 from websockets.sync.server import Server, ServerConnection, serve
 
+from tests.conftest import for_every
 from tests.processes import free_port
 from tests.tools_server.conftest import Straight
 from tools_server.boot.opening import ServerSettings, opened_gate
@@ -128,7 +129,7 @@ LAMPS = [
 ]
 
 
-@pytest.mark.parametrize(
+@for_every(
     ("target", "ids"),
     [
         (DeviceTarget("the reading lamp"), "3"),
@@ -148,7 +149,7 @@ def test_what_was_said_finds_what_was_meant(target: DeviceTarget, ids: str) -> N
     assert "".join(sorted(device.id for device in meant(LAMPS, target, ("light", "switch")))) == ids
 
 
-@pytest.mark.parametrize(
+@for_every(
     ("target", "sentence"),
     [
         (DeviceTarget("reeding lamp"), "There is no device reeding lamp. The nearest is Reading lamp."),
@@ -185,7 +186,7 @@ HOUSE = [
 ]
 
 
-@pytest.mark.parametrize(
+@for_every(
     ("target", "means"),
     [
         (DeviceTarget("the light", here="Hall"), "2"),
@@ -233,7 +234,7 @@ def test_a_lamp_that_is_called_light_is_not_every_rooms_light() -> None:
 BLIND = Device("6", "Blind", "Attic", "cover", frozenset({"open"}))
 
 
-@pytest.mark.parametrize(
+@for_every(
     ("target", "sentence"),
     [
         (DeviceTarget(kind="light", room="attic"), "There are no lights in the Attic."),
@@ -300,7 +301,7 @@ def test_one_config_may_describe_a_whole_device() -> None:
     assert heat.listens[0].read('{"t": 21.5}') == {"value": 21.5, "unit": "°C"}
 
 
-@pytest.mark.parametrize(
+@for_every(
     ("template", "payload", "value"),
     [
         ("", "ON", "ON"),
@@ -324,7 +325,7 @@ def test_a_device_with_a_template_that_is_a_program_is_listed_and_says_so() -> N
     assert (odd.device.can, odd.listens, odd.device.lacks) == (set(), [], "it needs a template that I can't read")
 
 
-@pytest.mark.parametrize(
+@for_every(
     "payload",
     [b"{", b"[]", b"null", b"\xff", b"[" * 100_000, b"{" + b" " * 70_000 + b"}", config(stat_t="#"),
      config(cmd_t="a/+"),
@@ -366,7 +367,7 @@ HOSTILE = (
 )
 
 
-@pytest.mark.parametrize(
+@for_every(
     ("component", "more"),
     [
         ("fan", {"pct_cmd_t": "p", "pct_stat_t": "p", "spd_rng_min": 1, "spd_rng_max": 10**400}),

@@ -14,6 +14,7 @@ import anyio
 import pytest
 
 import tools_server.tools
+from tests.conftest import for_every
 from tools_server.boot.opening import ServerSettings, opened_gate
 from tools_server.gate.call_request import CallRequest, CallResult
 from tools_server.hubs.home import Home
@@ -372,7 +373,7 @@ async def test_robots_set_out_and_come_back_by_their_verbs_and_by_on_and_off(sma
 # ── questions ──────────────────────────────────────────────────────────────────────────────────────
 
 
-@pytest.mark.parametrize(
+@for_every(
     ("arguments", "answer"),
     [
         ({"quantity": "any", "shape": "window", "value": "open"}, "Yes, the Kitchen Window is open."),
@@ -537,7 +538,7 @@ async def test_a_house_file_that_is_none_stops_the_start_with_a_sentence(
 # ── people, and later ──────────────────────────────────────────────────────────────────────────────
 
 
-@pytest.mark.parametrize(
+@for_every(
     ("arguments", "answer"),
     [
         ({"person": "ben"}, "Ben is at School."),
@@ -555,8 +556,8 @@ async def test_where_people_are_is_looked_up(small: Small, arguments: dict[str, 
     assert await small.said("presence.where", **arguments) == answer
 
 
-@pytest.mark.parametrize("place", ["ill", "asleep", "cross with me", "his way", "shower", "Ben with", "work"])
-@pytest.mark.parametrize(
+@for_every("place", ["ill", "asleep", "cross with me", "his way", "shower", "Ben with", "work"])
+@for_every(
     ("tool", "arguments", "argument"),
     [
         ("presence.where", {"person": "ben"}, "place"),

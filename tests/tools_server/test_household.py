@@ -120,6 +120,7 @@ def test_the_rules_are_shown_as_this_house_has_them_or_as_a_draft_would(data: Pa
     assert atlas_tools("rules", "--policy", str(data / "draft.toml")).returncode == 1
 
 
+@pytest.mark.real
 def test_who_reads_no_further_ends_it_quietly() -> None:
     command = [sys.executable, "-m", "tools_server.server", "--help"]
     buffered = {name: value for name, value in os.environ.items() if name != "PYTHONUNBUFFERED"}
@@ -130,6 +131,7 @@ def test_who_reads_no_further_ends_it_quietly() -> None:
     assert run.wait(60) == 1
 
 
+@pytest.mark.real
 def test_the_help_names_every_command(atlas_tools: Run) -> None:
     message = atlas_tools("--help").stdout
     for command in ("call", "sessions", "rules", "audit verify", "upstream approve"):

@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 
+from tests.conftest import for_every
 from tools_server.values import language
 from tools_server.values.language import speaking
 from tools_server.values.noun_phrases import place, thing
@@ -83,7 +84,7 @@ def test_a_message_is_spoken_in_the_language_of_the_call_and_english_otherwise()
     assert language.current() == "en"
 
 
-@pytest.mark.parametrize(
+@for_every(
     ("wanted", "known"), [("de", "de"), ("de-AT", "de"), ("DE_ch", "de"), ("xx", "en"), ("../de", "en"), (7, "en")]
 )
 def test_a_language_is_known_by_its_name_and_region(wanted: object, known: str) -> None:

@@ -12,6 +12,7 @@ from typing import Any
 
 import pytest
 
+from tests.conftest import for_every
 from tools_server.values import paths
 from tools_server.values.paths import FILE_BYTES, PathDenied, Root, Stamp
 
@@ -95,7 +96,7 @@ HOSTILE = {
 }
 
 
-@pytest.mark.parametrize("name", HOSTILE)
+@for_every("name", HOSTILE)
 def test_a_hostile_name_reads_nothing_and_says_why(root: Root, name: str) -> None:
     with pytest.raises(PathDenied) as denied:
         root.read(HOSTILE[name].format(root=root.folder) if "{root}" in HOSTILE[name] else HOSTILE[name])
@@ -103,7 +104,7 @@ def test_a_hostile_name_reads_nothing_and_says_why(root: Root, name: str) -> Non
     assert str(root.folder) not in str(denied.value) or "{root}" in HOSTILE[name], "the answer tells where folders lie"
 
 
-@pytest.mark.parametrize("name", HOSTILE)
+@for_every("name", HOSTILE)
 def test_a_hostile_name_makes_nothing_outside(root: Root, name: str) -> None:
     before = set(root.folder.parent.iterdir())
     with contextlib.suppress(PathDenied):
@@ -127,7 +128,7 @@ HONEST = [
 ]
 
 
-@pytest.mark.parametrize("name", HONEST)
+@for_every("name", HONEST)
 def test_a_legitimate_odd_name_works(root: Root, name: str) -> None:
     root.create(name, b"hello")
     content, stamp = root.read(name)

@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from tests.conftest import for_every
 from tools_server.values.boot_files import BootFailed
 from tools_server.values.policy import Action, AgentAccount, CallActor, Decision, Hours, Policy, Rule, decide
 from tools_server.values.rules import read_policy
@@ -90,7 +91,7 @@ def ruled(*thens: Any, action: Action = OPEN, agent: AgentAccount = FAMILY, at: 
     return decide(Policy(rules), agent, CallActor(role="adult"), action, {}, at)
 
 
-@pytest.mark.parametrize(
+@for_every(
     ("thens", "verdict", "rule"),
     [
         ((), "allow", "agent.tools:*"),
@@ -145,7 +146,7 @@ RULE = '[[rule]]\nid = "a"\nthen = "deny"\nbecause = "So."\n'
 LIMIT = '[[limit]]\nid = "a"\nat_most = 1\nper_seconds = 60\n'
 
 
-@pytest.mark.parametrize(
+@for_every(
     ("text", "sentence"),
     [
         ("[", "is not TOML"),
@@ -186,7 +187,7 @@ def test_a_table_that_is_not_there_is_said(data: Path) -> None:
         read_policy(data / "nowhere.toml")
 
 
-@pytest.mark.parametrize(
+@for_every(
     ("span", "outside", "inside"),
     [
         (Hours(8 * 60, 21 * 60), [(7, 59), (21, 0)], [(8, 0), (20, 59)]),

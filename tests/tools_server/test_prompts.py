@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 from mcp import Client, MCPError
 
+from tests.conftest import for_every
 from tools_server.gate.call_request import CallRequest
 from tools_server.values.boot_files import BootFailed
 from tools_server.wires.prompt_files import FOLDER, NOT_AVAILABLE, SOURCES, PromptFiles, filled, read_prompts
@@ -94,7 +95,7 @@ async def test_a_wrong_argument_is_an_error_that_says_what_is_right(
 HEAD = "name: one\ntitle: One\ndescription: A prompt."
 
 
-@pytest.mark.parametrize(
+@for_every(
     ("text", "says"),
     [
         (f"---\n{HEAD}\n---\nIt is {{{{WETHER}}}}.", "unknown variable WETHER; there are BACKLOG"),

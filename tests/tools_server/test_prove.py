@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 import tools_server.tools
+from tests.conftest import for_every
 from tools_server.sdk.toolkit import find
 from tools_server.values.policy import Action, AgentAccount, CallActor, Hours, Policy, Rule, decide
 from tools_server.values.prove import PROVED_FILE, SoundnessQuestion, problems, prove
@@ -63,7 +64,7 @@ def test_a_rule_about_a_tool_that_there_is_not_is_named() -> None:
     ]
 
 
-@pytest.mark.parametrize(
+@for_every(
     "never",
     [
         rule("never", agents=("famly",)),
@@ -71,7 +72,6 @@ def test_a_rule_about_a_tool_that_there_is_not_is_named() -> None:
         rule("never", arguments={"rooom": ("kids*",)}),
         rule("never", tools=("notes.*",), arguments={"room": ("kids*",)}),
     ],
-    ids=["an agent nobody is", "a risk that the tool has not", "a misspelt argument", "an argument of another tool"],
 )
 def test_a_rule_that_no_call_can_fit_is_named(never: Rule) -> None:
     assert ["'never' can never fire" in problem for problem in found(NO_GUESTS, never)] == [True]

@@ -7,6 +7,7 @@ from typing import Any
 import anyio
 import pytest
 
+from tests.conftest import for_every
 from tools_server.gate.live_requests import BUSY, CUT_OFF, EXPIRED, STOPPING, GivenUp, LiveRequests
 
 
@@ -93,7 +94,7 @@ async def test_first_come_first_served() -> None:
     assert order == [0, 1, 2, 3, 4]
 
 
-@pytest.mark.parametrize("which", [0, 1, 2])
+@for_every("which", [0, 1, 2])
 async def test_a_cancelled_call_gives_its_place_on_whether_it_ran_or_waited(which: int) -> None:
     calls = Calls(LiveRequests(running=1))
     async with anyio.create_task_group() as tasks:

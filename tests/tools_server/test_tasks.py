@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 import yaml
 
+from tests.conftest import for_every
 from tools_server.writing.papers import Unreadable, front_matter, slug, with_value
 
 
@@ -378,7 +379,7 @@ async def test_a_file_name_that_is_no_text_is_reported_readably(world: Any) -> N
     assert len(answer.data["problems"]) == 1
 
 
-@pytest.mark.parametrize(
+@for_every(
     "text",
     [
         "---\n{title: T, column: todo}\n---\nbody\n",

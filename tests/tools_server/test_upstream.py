@@ -21,6 +21,7 @@ from hypothesis import strategies as st
 from mcp.server import MCPServer
 
 import tools_server.tools
+from tests.conftest import for_every
 from tools_server.boot.opening import ServerSettings, opened_gate
 from tools_server.gate.call_request import CallRequest, CallResult
 from tools_server.gate.gate import Gate
@@ -283,7 +284,7 @@ def test_settings_that_would_let_somebody_in_stop_the_start(data: Path, servers:
 # ── definitions ────────────────────────────────────────────────────────────────────────────────────
 
 
-@pytest.mark.parametrize(
+@for_every(
     ("text", "shown"),
     [
         ("Reads a\u200b file.\u202e", "Reads a file."),
@@ -342,7 +343,7 @@ def test_references_are_filled_in_and_what_could_hang_is_left_out() -> None:
 LOOP = {"type": "object", "properties": {"a": {"$ref": "#/$defs/A"}}, "$defs": {"A": {"items": {"$ref": "#/$defs/A"}}}}
 
 
-@pytest.mark.parametrize(
+@for_every(
     "schema",
     [
         None, [], "x", {}, {"type": "string"}, LOOP, {"type": "object", "properties": []},

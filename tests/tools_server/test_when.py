@@ -14,6 +14,7 @@ import pytest
 from hypothesis import assume, example, given
 from hypothesis import strategies as st
 
+from tests.conftest import for_every
 from tools_server.times.recurrence import Recurrence, RecurrenceRule, local, moment, read
 from tools_server.times.spoken_time import moment_words, rule_words
 from tools_server.times.when import REMINDING, WAKING, NotUnderstood, understand, understand_day
@@ -230,13 +231,13 @@ def on_the_wall(text: str) -> datetime:
     return datetime.fromisoformat(text if text.startswith("20") else f"2026-{text}")
 
 
-@pytest.mark.parametrize("words", ONCE)
+@for_every("words", ONCE)
 def test_a_moment_is_understood(words: str) -> None:
     when = understand(words, NOW, PARIS)
     assert (when.at, when.rule) == (on_the_wall(ONCE[words]), None)
 
 
-@pytest.mark.parametrize("words", OFTEN)
+@for_every("words", OFTEN)
 def test_a_recurrence_is_understood(words: str) -> None:
     start, rule = OFTEN[words]
     when = understand(words, NOW, PARIS)
@@ -245,7 +246,7 @@ def test_a_recurrence_is_understood(words: str) -> None:
     assert read(rule) == when.rule
 
 
-@pytest.mark.parametrize("words", REFUSED)
+@for_every("words", REFUSED)
 def test_what_is_not_understood_is_named(words: str) -> None:
     with pytest.raises(NotUnderstood) as refused:
         understand(words, NOW, PARIS)
@@ -256,7 +257,7 @@ def test_there_are_enough_phrases_in_the_tables() -> None:
     assert len(ONCE) + len(OFTEN) >= 120
 
 
-@pytest.mark.parametrize(
+@for_every(
     ("words", "person"),
     [
         ("when Anna is next heard", "Anna"),
@@ -270,7 +271,7 @@ def test_somebodys_voice_can_be_waited_for(words: str, person: str) -> None:
     assert understand(words, NOW, PARIS).heard == person
 
 
-@pytest.mark.parametrize(
+@for_every(
     ("words", "at"),
     [
         ("at seven", "11-25 07:00"),
@@ -293,7 +294,7 @@ def test_an_alarm_needs_a_time_and_is_not_set_for_the_dead_of_night_by_a_guess()
             understand(words, NOW, PARIS, WAKING)
 
 
-@pytest.mark.parametrize(
+@for_every(
     ("hour", "words", "text"),
     [
         (15, "at five", "today at 5 PM"),

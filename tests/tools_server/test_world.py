@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.conftest import for_every
 from tools_server.world.arithmetic import NoSum, evaluate
 
 NOW = datetime(2026, 11, 22, 8, 0, tzinfo=ZoneInfo("Europe/Paris")).timestamp()
@@ -21,7 +22,7 @@ def world(world: Any) -> Any:
     return world
 
 
-@pytest.mark.parametrize(
+@for_every(
     ("expression", "text"),
     [
         ("15 percent of 240", "15 percent of 240 is 36."),
@@ -45,7 +46,7 @@ async def test_sums_are_worked_out(world: Any, expression: str, text: str) -> No
     assert await world.said("world.calculate", expression=expression) == text
 
 
-@pytest.mark.parametrize(
+@for_every(
     ("expression", "text"),
     [
         ("10 / 0", "Nothing can be divided by zero."),
@@ -61,7 +62,7 @@ async def test_what_is_no_sum_is_refused_in_words(world: Any, expression: str, t
     assert (await world.refused("world.calculate", expression=expression)).text == text
 
 
-@pytest.mark.parametrize(
+@for_every(
     ("words", "value"),
     [
         ("three thousand million billion", 3 * 10**18),
@@ -76,7 +77,7 @@ def test_large_words_multiply_what_is_smaller_before_them(words: str, value: int
     assert evaluate(words) == (value, True)
 
 
-@pytest.mark.parametrize(
+@for_every(
     ("words", "reason"),
     [
         ("a million million million million million", "large"),
@@ -99,7 +100,7 @@ def test_whatever_signs_are_written_there_is_a_number_or_a_reason(text: str) -> 
         assert str(wrong) in ("words", "zero", "large", "root")
 
 
-@pytest.mark.parametrize(
+@for_every(
     ("arguments", "text"),
     [
         ({"amount": "5", "unit": "mile", "to": "kilometre"}, "5 miles is about 8.05 kilometres."),
@@ -176,7 +177,7 @@ async def test_chance_stays_within_what_was_asked(world: Any) -> None:
     assert {await world.said("world.choose", options=["pizza", "pasta"]) for _ in range(50)} == {"Pizza.", "Pasta."}
 
 
-@pytest.mark.parametrize("topic", ["news", "sport", "prices", "traffic", "television", "hours", "trains", "lottery"])
+@for_every("topic", ["news", "sport", "prices", "traffic", "television", "hours", "trains", "lottery"])
 async def test_what_nobody_here_can_know_is_said_to_be_so(world: Any, topic: str) -> None:
     text = await world.said("world.unknown", topic=topic)
     assert text.startswith("I can't know") and text.count(".") == 1

@@ -12,6 +12,7 @@ from atlas.agents.facts import RememberedFact
 from atlas.understanding.answering import LONGEST_CHARACTERS, MOST_FACTS, Answering
 from atlas.understanding.grammar import Grammar
 from atlas_bench.commands import corpus
+from tests.conftest import for_every
 
 TOLD = [
     "Bin day is Thursday",
@@ -54,7 +55,7 @@ def told(answering: Answering, question: str, facts: Sequence[str] = TOLD) -> li
     return [fact.text for fact in answering.answers(fact_question, map(RememberedFact, facts))] if fact_question else []
 
 
-@pytest.mark.parametrize(
+@for_every(
     ("question", "fact"),
     [
         ("When is bin day?", "Bin day is Thursday"),
@@ -96,7 +97,7 @@ def test_a_question_is_answered_by_the_one_fact_that_says_it(answering: Answerin
     assert told(answering, question) == [fact]
 
 
-@pytest.mark.parametrize(
+@for_every(
     "question",
     [
         # about the world

@@ -16,6 +16,7 @@ from atlas.understanding.names import NamedDevice, NamedPlace, Names
 from atlas.understanding.public import open_public
 from atlas.understanding.slots import Command
 from atlas.understanding.understanding import Reader, Understanding
+from tests.conftest import for_every
 from tests.houses import reader_of
 
 SENTENCES = """\
@@ -92,7 +93,7 @@ def reader(grammar: Grammar, custom: CustomReader) -> Reader:
     return Reader(grammar, custom=lambda: custom)
 
 
-@pytest.mark.parametrize(
+@for_every(
     ("text", "tool", "arguments"),
     [
         ("wake the desk lamp", "home.turn", {"on": True, "device": "Desk Lamp"}),
@@ -136,7 +137,7 @@ def test_they_go_before_what_the_house_would_understand_otherwise(grammar: Gramm
     assert not Reader(grammar, custom=lambda: custom).read("what time is it").commands
 
 
-@pytest.mark.parametrize(
+@for_every(
     "text", ["don't shout dinner is ready", "movie night was great", "wake the front door", "water the", "movie"]
 )
 def test_what_is_none_of_them_stays_what_it_is(reader: Reader, text: str) -> None:
@@ -204,7 +205,7 @@ WRONG = {
 }
 
 
-@pytest.mark.parametrize(("right", "wrong", "at", "what"), WRONG.values(), ids=WRONG.keys())
+@for_every(("right", "wrong", "at", "what"), WRONG.values())
 def test_the_line_that_is_wrong_is_named(right: str, wrong: str, at: str, what: str) -> None:
     assert right in SENTENCES
     text = SENTENCES.replace(right, wrong, 1)
@@ -215,7 +216,7 @@ def test_the_line_that_is_wrong_is_named(right: str, wrong: str, at: str, what: 
     assert f"sentences.yaml, line {line}: " in str(trouble.value)
 
 
-@pytest.mark.parametrize(
+@for_every(
     ("action", "what"),
     [
         ("{action: home.scenes}", "there is no tool home.scenes"),
@@ -250,7 +251,7 @@ def test_a_file_that_is_too_long_is_not_read() -> None:
         sentences("#" * 300_000)
 
 
-@pytest.mark.parametrize(
+@for_every(
     ("sentence", "what"),
     [
         ("go " + "[very] " * 13 + "far", "12 parts of a sentence may be left out at most"),

@@ -7,6 +7,7 @@ import pytest
 from atlas.understanding.dialect import Dialect, sound
 from atlas.understanding.grammar import open_grammar
 from atlas.understanding.names import NamedDevice, NamedPlace, Names
+from tests.conftest import for_every
 
 HOUSE = Names(
     (
@@ -29,7 +30,7 @@ def dialect() -> Dialect:
     return Dialect(open_grammar("de").tables)
 
 
-@pytest.mark.parametrize(
+@for_every(
     ("spoken", "written"),
     [
         ("Schließ mer mol die Hinnerdür zu", "Schließ mir mal die Hintertür zu"),
@@ -46,7 +47,7 @@ def test_a_sentence_of_a_region_is_written_as_everybody_writes_it(dialect: Diale
     assert dialect.written(spoken, HOUSE)[0] == written
 
 
-@pytest.mark.parametrize(
+@for_every(
     "sentence",
     [
         "Mach das Licht im Bad an",
@@ -64,7 +65,7 @@ def test_plain_german_is_left_as_it_is(dialect: Dialect, sentence: str) -> None:
     assert written in ("", sentence) or count < 2, written
 
 
-@pytest.mark.parametrize(
+@for_every(
     ("spoken", "written"),
     [
         ("auf zwoarazwanzg", "auf zweiundzwanzig"),
@@ -81,7 +82,7 @@ def test_numbers_and_hours_are_put_together_as_everywhere(dialect: Dialect, spok
     assert dialect.written(spoken, HOUSE)[0] == written
 
 
-@pytest.mark.parametrize(
+@for_every(
     "sentence",
     [
         "nein, nicht so laut",
@@ -101,7 +102,7 @@ def test_what_could_be_two_names_is_neither(dialect: Dialect) -> None:
     assert dialect.written("Mach mol des Grillbod an", alike)[0] == "Mach mal das Grillbod an"
 
 
-@pytest.mark.parametrize(
+@for_every(
     ("spoken", "written"),
     [("Mach mol des Dief an", "Mach mal das Dief an"), ("des Toff is o", "das Toff is an")],
 )
@@ -114,7 +115,7 @@ def test_a_language_without_a_table_has_no_dialects() -> None:
     assert Dialect({}).written("Moch amoi as Liacht o", HOUSE) == ("", 0)
 
 
-@pytest.mark.parametrize(
+@for_every(
     ("name", "text"),
     [
         ("Hintertür", "Hinnerdür"),

@@ -10,7 +10,7 @@ from atlas.errors import ConfigError
 from atlas.understanding.dialogue import LEANS_SECONDS
 from atlas.understanding.grammar import Grammar, open_grammar
 from atlas.understanding.spoken_tools import open_spoken_tools
-from tests.conftest import sample
+from tests.conftest import for_every, sample
 from tests.houses import reader_of
 from tests.understanding.talking import GERMAN_NAMES, NAMES, Call, Talk, dialogues
 
@@ -25,7 +25,7 @@ def agrees(made: Call, wanted: Call) -> bool:
     return made[0] == wanted[0] and dict(wanted[1]).items() <= dict(made[1]).items()
 
 
-@pytest.mark.parametrize("turns", sample(ENGLISH), ids=lambda turns: " / ".join(text for text, _ in turns))
+@for_every("turns", sample(ENGLISH))
 async def test_a_dialogue_of_three_turns_does_what_is_meant(
     grammar: Grammar, turns: list[tuple[str, list[Call] | str]]
 ) -> None:
@@ -42,7 +42,7 @@ async def does_what_is_meant(talk: Talk, turns: list[tuple[str, list[Call] | str
             assert len(made) == len(wanted) and all(map(agrees, made, wanted)), (text, made)
 
 
-@pytest.mark.parametrize("turns", sample(GERMAN), ids=lambda turns: " / ".join(said for said, _ in turns))
+@for_every("turns", sample(GERMAN))
 async def test_a_german_dialogue_does_what_is_meant(turns: list[tuple[str, list[Call] | str]]) -> None:
     await does_what_is_meant(Talk(open_grammar("de"), "Küche", GERMAN_NAMES), turns)
 
@@ -79,7 +79,7 @@ async def test_other_words_than_an_answer_are_heard_as_something_new(grammar: Gr
     assert talk.calls() == []
 
 
-@pytest.mark.parametrize(
+@for_every(
     ("text", "wanted"),
     [
         ("set a timer for ten, no, fifteen minutes", [("timers.start", {"seconds": 900})]),
@@ -106,13 +106,13 @@ def test_a_row_that_says_what_none_can_is_refused(tmp_path: Path) -> None:
             open_spoken_tools(file)
 
 
-@pytest.mark.parametrize("text", ["start over", "Let's start again, please.", "new conversation"])
+@for_every("text", ["start over", "Let's start again, please.", "new conversation"])
 def test_who_starts_over_wants_nothing_done(grammar: Grammar, text: str) -> None:
     meant = reader_of(grammar).read(text, NAMES)
     assert meant.restart and meant.empty
 
 
-@pytest.mark.parametrize("text", ["start the timer again", "start a new timer", "turn it over"])
+@for_every("text", ["start the timer again", "start a new timer", "turn it over"])
 def test_not_all_that_starts_again_is_a_new_conversation(grammar: Grammar, text: str) -> None:
     assert not reader_of(grammar).read(text, NAMES).restart
 

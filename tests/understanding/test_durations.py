@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from atlas.understanding.durations import find
+from tests.conftest import for_every
 
 
-@pytest.mark.parametrize(
+@for_every(
     ("sentence", "seconds"),
     [
         ("ten minutes", 600),
@@ -51,9 +51,7 @@ def test_a_length_of_time_is_read_whole(sentence: str, seconds: int) -> None:
         assert [(d.seconds, d.start, d.end) for d in find(text)] == [(seconds, start, start + len(sentence))]
 
 
-@pytest.mark.parametrize(
-    "text", ["ten", "the second timer", "minutes", "half", "a", "secondary", "99999999999 seconds", ""]
-)
+@for_every("text", ["ten", "the second timer", "minutes", "half", "a", "secondary", "99999999999 seconds", ""])
 def test_what_is_no_length_of_time_is_left_alone(text: str) -> None:
     assert find(text) == ()
 

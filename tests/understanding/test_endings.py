@@ -10,6 +10,7 @@ from atlas.understanding.intents import PublicReader
 from atlas.understanding.names import NamedDevice, NamedPlace, Names
 from atlas.understanding.public import open_public
 from atlas.understanding.understanding import Reader
+from tests.conftest import for_every
 from tests.houses import english, reader_of
 
 HOUSE = Names(
@@ -32,7 +33,7 @@ def reader() -> Reader:
     return Reader(grammar, PublicReader(open_public("en"), grammar.commands))
 
 
-@pytest.mark.parametrize(
+@for_every(
     "text",
     [
         "Add milk to my shopping list.",
@@ -51,7 +52,7 @@ def test_behind_what_closes_a_command_a_short_silence_is_enough(reader: Reader, 
     assert not reader.goes_on(text)
 
 
-@pytest.mark.parametrize(
+@for_every(
     "text",
     ["What time is it?", "How long is left on my timer?", "What is on my shopping list?", "Is the front door locked?"],
 )
@@ -59,7 +60,7 @@ def test_a_look_waits_for_nothing_for_it_can_be_looked_up_again(reader: Reader, 
     assert reader.settle_seconds(text, HOUSE) == LOOK_SECONDS < CLOSED_SECONDS
 
 
-@pytest.mark.parametrize(
+@for_every(
     "text",
     [
         "Set a timer for ten minutes.",  # and thirty seconds
@@ -76,7 +77,7 @@ def test_what_may_go_on_in_the_next_word_is_waited_for(reader: Reader, text: str
     assert settle is None or settle >= OPEN_COMMAND_SECONDS
 
 
-@pytest.mark.parametrize(
+@for_every(
     "text",
     [
         *("Lock the front door.", "Unlock the front door.", "Lock the front door, please.", "Close the side gate."),
@@ -88,7 +89,7 @@ def test_what_moves_a_door_is_never_done_after_the_short_silence(reader: Reader,
     assert settle is None or settle >= OPEN_COMMAND_SECONDS
 
 
-@pytest.mark.parametrize(
+@for_every(
     "text",
     [
         *(
@@ -112,7 +113,7 @@ def test_behind_a_word_that_limits_or_delays_the_speaker_is_given_longer(reader:
     assert settle is None or settle >= OPEN_COMMAND_SECONDS
 
 
-@pytest.mark.parametrize(
+@for_every(
     "text",
     [
         *("Turn on.", "Turn on the", "Add milk and", "Add milk, eggs and...", "Set a timer for", "Remind me"),
@@ -124,7 +125,7 @@ def test_behind_half_a_phrase_the_speaker_is_given_longer(reader: Reader, text: 
     assert reader.goes_on(text)
 
 
-@pytest.mark.parametrize(
+@for_every(
     "text",
     [
         *("Turn it on.", "Tell me what time it is.", "Is Anna in?", "Lights off.", "Who is that?", "Yes.", "Stop.", ""),

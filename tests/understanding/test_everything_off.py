@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
-import pytest
-
 from atlas.conversation import Actor, Turn
 from atlas.understanding.everything_off import EverythingOff
 from atlas.understanding.frame_words import Lexicon
 from atlas.understanding.grammar import Grammar, open_grammar
 from atlas.understanding.names import NamedDevice, NamedPlace, Names
+from tests.conftest import for_every
 from tests.houses import reader_of
 
 CAN = frozenset({"on"})
@@ -36,7 +35,7 @@ def off(grammar: Grammar, text: str, room: str = "Kitchen") -> Any:
     return read if read is None or isinstance(read, list) else [dict(one.arguments) for one in read]
 
 
-@pytest.mark.parametrize(
+@for_every(
     "text",
     [
         "everything off in the kitchen",
@@ -71,7 +70,7 @@ def test_without_a_place_it_is_asked_which(grammar: Grammar) -> None:
     assert only.label == "everything in the house"
 
 
-@pytest.mark.parametrize(
+@for_every(
     "text",
     [
         "everything off except the radio",
@@ -101,7 +100,7 @@ def test_german_says_it_as_well() -> None:
     assert off(german, "alles aus dem Kitchen") is None
 
 
-@pytest.mark.parametrize(
+@for_every(
     "text",
     [
         "Küche alles aus",

@@ -10,6 +10,7 @@ from atlas.agents.agent_commands import ONE_AT_A_TIME
 from atlas.conversation import Message, Tool, ToolCall
 from atlas.understanding.grammar import Grammar
 from tests.agents.conftest import Room, ask, commands_of, turn
+from tests.conftest import for_every
 from tests.houses import reader_of
 from tests.scripted_tools import Preview, ScriptedRefusal, ScriptedResult, ScriptedTools
 
@@ -640,7 +641,7 @@ async def test_right_after_an_undo_put_it_back_does_it_again_and_else_takes_it_b
     assert talk.did[-1] == ("history.undo", {"again": True})
 
 
-@pytest.mark.parametrize(
+@for_every(
     ("text", "tool", "arguments"),
     [
         ("add milk to the list, no wait, bread", "lists.add", {"items": ["bread"]}),

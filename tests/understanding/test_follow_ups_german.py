@@ -7,6 +7,7 @@ import pytest
 from atlas.conversation import HOUSE, Message, ToolCall, Turn
 from atlas.understanding.concern import SmallTalk
 from atlas.understanding.grammar import Grammar, open_grammar
+from tests.conftest import for_every
 from tests.houses import reader_of
 
 from .test_follow_ups import Talk
@@ -168,7 +169,7 @@ async def test_a_correction_to_what_is_so_already_says_that_it_is(talk: Talk) ->
     assert len(talk.did) == 1
 
 
-@pytest.mark.parametrize("text", ["wie lange noch?", "Wann geht die an?", "und wann ist das so weit"])
+@for_every("text", ["wie lange noch?", "Wann geht die an?", "und wann ist das so weit"])
 def test_how_long_is_asked_of_the_deed_that_is_to_be_done_later(german: Grammar, text: str) -> None:
     coffee = {"seconds": 600, "tool": "home.turn", "arguments": {"on": True, "device": "Kaffeemaschine"}}
     history = (
@@ -180,11 +181,11 @@ def test_how_long_is_asked_of_the_deed_that_is_to_be_done_later(german: Grammar,
     assert [command.tool for command in meant.commands] == ["later.list"]
 
 
-@pytest.mark.parametrize("text", ["passt so", "so ist gut", "danke das reicht", "ja so ist es gut", "das wär's"])
+@for_every("text", ["passt so", "so ist gut", "danke das reicht", "ja so ist es gut", "das wär's"])
 def test_who_is_content_with_what_was_done_is_heard(german: Grammar, text: str) -> None:
     assert SmallTalk(german.tables).answer(text) == "Gut."
 
 
-@pytest.mark.parametrize("text", ["das reicht nicht", "es passt nicht", "ist es besser so", "ist das Fenster zu"])
+@for_every("text", ["das reicht nicht", "es passt nicht", "ist es besser so", "ist das Fenster zu"])
 def test_who_is_not_content_is_not_taken_for_it(german: Grammar, text: str) -> None:
     assert SmallTalk(german.tables).answer(text) == ""

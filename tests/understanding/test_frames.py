@@ -12,6 +12,7 @@ from atlas.understanding.frames import Frames
 from atlas.understanding.grammar import Grammar, open_grammar
 from atlas.understanding.masks import Masks
 from atlas.understanding.names import NamedDevice, NamedPlace, Names
+from tests.conftest import for_every
 
 HOUSE = Names(
     devices=(
@@ -207,7 +208,7 @@ def test_german_is_read_with_its_verb_at_either_end() -> None:
     assert [text for text in GERMAN_NOTHING if frames.read(text, GERMAN_HOUSE, "Wohnzimmer")] == []
 
 
-@pytest.mark.parametrize("language", ["en", "de"])
+@for_every("language", ["en", "de"])
 def test_names_without_a_word_leave_every_sentence_readable(language: str) -> None:
     nameless = ("_", "🔥", "…")
     names = Names(

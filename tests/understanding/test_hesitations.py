@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import pytest
-
 from atlas.understanding.grammar import open_grammar
 from atlas.understanding.hesitations import Hesitations
+from tests.conftest import for_every
 
 ENGLISH, GERMAN = (Hesitations(open_grammar(code).tables) for code in ("en", "de"))
 
 
-@pytest.mark.parametrize(
+@for_every(
     ("spoken", "wanted"),
     [
         ("I want eggs, butter and, what was it, oh yes, bird seed.", "I want eggs, butter and bird seed."),
@@ -27,7 +26,7 @@ def test_hesitation_is_taken_out(spoken: str, wanted: str) -> None:
     assert ENGLISH.without(spoken) == wanted
 
 
-@pytest.mark.parametrize(
+@for_every(
     "spoken",
     [
         "yes, turn it on",
@@ -52,7 +51,7 @@ def test_a_text_that_nobody_says_is_left_as_it_is_at_once() -> None:
     assert ENGLISH.without(text) == ENGLISH.fluent(text) == text
 
 
-@pytest.mark.parametrize(
+@for_every(
     ("text", "fluent"),
     [
         ("take it down to, um, thirty percent", "take it down to thirty percent"),
@@ -72,7 +71,7 @@ def test_what_fills_a_pause_is_no_word_of_a_wish(text: str, fluent: str) -> None
     assert ENGLISH.fluent(text) == fluent
 
 
-@pytest.mark.parametrize(
+@for_every(
     ("text", "fluent"),
     [
         ("und auf, äh, dreißig Prozent", "und auf dreißig Prozent"),

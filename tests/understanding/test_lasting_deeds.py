@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-import pytest
-
 from atlas.understanding.lasting_deeds import for_a_while
 from atlas.understanding.slots import Command
+from tests.conftest import for_every
 
 
 def later(tool: str, **given: Any) -> Command:
@@ -25,7 +24,7 @@ def test_what_is_open_for_a_while_is_closed_then() -> None:
     assert for_a_while([later("home.open", device="Blind")])[1] == later("home.close", device="Blind")
 
 
-@pytest.mark.parametrize("tool", ["home.close", "home.lock", "home.set"])
+@for_every("tool", ["home.close", "home.lock", "home.set"])
 def test_nothing_is_opened_or_unlocked_when_nobody_looks(tool: str) -> None:
     assert for_a_while([later(tool, device="Garage")]) == ()
 

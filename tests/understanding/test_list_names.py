@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import pytest
-
 from atlas.understanding.grammar import Grammar, open_grammar
 from atlas.understanding.list_names import on_named_list, with_near_name
 from atlas.understanding.names import Names
 from atlas.understanding.slots import Command
+from tests.conftest import for_every
 from tests.houses import reader_of
 from tests.understanding.talking import NAMES, Talk
 
@@ -18,7 +17,7 @@ def of_list(name: str) -> Command | None:
     return with_near_name(Command("lists.add", {"items": ["milk"], "list": name}), HOUSE, ["shopping", "groceries"])
 
 
-@pytest.mark.parametrize("name", ["teh shoping", "shoppng", "grocereis"])
+@for_every("name", ["teh shoping", "shoppng", "grocereis"])
 def test_a_mistyped_name_is_the_usual_list(name: str) -> None:
     assert of_list(name) == Command("lists.add", {"items": ["milk"]})
 
@@ -27,7 +26,7 @@ def test_a_mistyped_name_is_another_list() -> None:
     assert of_list("campin") == of_list("camping") == Command("lists.add", {"items": ["milk"], "list": "camping"})
 
 
-@pytest.mark.parametrize("name", ["packing", "holiday", "party"])
+@for_every("name", ["packing", "holiday", "party"])
 def test_another_name_is_no_list_that_there_is(name: str) -> None:
     assert of_list(name) is None
 
@@ -45,7 +44,7 @@ async def test_a_whole_sentence_after_another_is_no_thing_on_the_list(grammar: G
         assert talk.calls() == [("lists.add", {"items": ["nappies"]})]
 
 
-@pytest.mark.parametrize("text", ["I'm scared of the dark", "the kids are asleep", "we're hungry"])
+@for_every("text", ["I'm scared of the dark", "the kids are asleep", "we're hungry"])
 async def test_how_somebody_is_changes_nothing_whatever_was_done_before(grammar: Grammar, text: str) -> None:
     talk = Talk(grammar)
     await talk.say("turn on the kitchen light")
@@ -54,7 +53,7 @@ async def test_how_somebody_is_changes_nothing_whatever_was_done_before(grammar:
     assert talk.calls() == []
 
 
-@pytest.mark.parametrize(
+@for_every(
     ("text", "arguments"),
     [
         ("start a packing list with socks and teddy", {"items": ["socks", "teddy"], "list": "packing"}),
@@ -71,7 +70,7 @@ def test_a_list_that_somebody_makes_is_made_unasked(grammar: Grammar, text: str,
     assert (command.tool, dict(command.arguments)) == ("lists.add", arguments)
 
 
-@pytest.mark.parametrize(
+@for_every(
     "text",
     ["make a list", "make a cake", "start a timer", "make a list of good films", "what lists are there", "make a call"],
 )
@@ -79,7 +78,7 @@ def test_what_makes_no_list_puts_nothing_on_one(grammar: Grammar, text: str) -> 
     assert not any(one.tool == "lists.add" for one in reader_of(grammar).read(text, NAMES).commands)
 
 
-@pytest.mark.parametrize("end", ["to camping", "on my camping", "to the Camping."])
+@for_every("end", ["to camping", "on my camping", "to the Camping."])
 def test_things_go_to_the_list_whose_name_ends_the_sentence(end: str) -> None:
     for items in (["trunks"], [f"trunks {end.rstrip('.')}"]):
         meant = on_named_list(
@@ -88,7 +87,7 @@ def test_things_go_to_the_list_whose_name_ends_the_sentence(end: str) -> None:
         assert meant == Command("lists.add", {"items": ["trunks"], "list": "camping"})
 
 
-@pytest.mark.parametrize(
+@for_every(
     "text", ["add salt to taste", "add butter to the pasta", "add trunks", "camping to go", "add food for camping"]
 )
 def test_other_ends_name_no_list(text: str) -> None:

@@ -8,12 +8,13 @@ from hypothesis import strategies as st
 
 from atlas.understanding import moments
 from atlas_bench.commands import corpus
+from tests.conftest import for_every
 from tools_server.times.when import REMINDING, WAKING, NotUnderstood, understand
 
 MORNING = 1_795_250_000.0  # of a day in November 2026, shortly after half past eight
 
 
-@pytest.mark.parametrize(
+@for_every(
     ("text", "hits"),
     [
         ("remind me tomorrow to call mum at five", ["tomorrow", "at five"]),
@@ -54,7 +55,7 @@ def test_what_says_when_is_found_whole(text: str, hits: list[str]) -> None:
     assert [moment.text for moment in moments.find(text)] == hits
 
 
-@pytest.mark.parametrize(
+@for_every(
     ("text", "by", "then"),
     [
         ("tomorrow at five", "six", "tomorrow at six"),
@@ -83,12 +84,12 @@ def test_a_correction_changes_only_what_it_says(text: str, by: str, then: str) -
     assert moment and moments.corrected(text, moment) == then
 
 
-@pytest.mark.parametrize("text", ["the sea", "five apples", "tomorrow and you", "", "at five o'clock sharp please"])
+@for_every("text", ["the sea", "five apples", "tomorrow and you", "", "at five o'clock sharp please"])
 def test_other_words_are_no_moment(text: str) -> None:
     assert moments.whole(text) is None
 
 
-@pytest.mark.parametrize(
+@for_every(
     "text",
     [
         "tomorrow at five",

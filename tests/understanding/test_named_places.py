@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
-import pytest
-
 from atlas.understanding.frame_words import Lexicon
 from atlas.understanding.grammar import Grammar, open_grammar
 from atlas.understanding.named_places import NamedPlaces
 from atlas.understanding.names import NamedDevice, NamedPlace, Names
 from atlas.understanding.slots import Command
+from tests.conftest import for_every
 
 HOUSE = Names(
     (
@@ -36,7 +35,7 @@ def held(grammar: Grammar, text: str, tool: str, *before: str, **given: Any) -> 
     return places.held_to([Command(tool, given)], text, HOUSE, before)
 
 
-@pytest.mark.parametrize(
+@for_every(
     ("text", "place"),
     [
         ("turn off the light in the loft", "loft"),
@@ -54,7 +53,7 @@ def test_a_place_that_the_house_does_not_know_is_never_what_was_spoken_of(
     assert command.arguments == {"on": True, "room": place, "kind": "light"}
 
 
-@pytest.mark.parametrize(
+@for_every(
     "text",
     [
         "turn on the lamp in the bedroom",

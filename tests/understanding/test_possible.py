@@ -10,6 +10,7 @@ from atlas.conversation import Actor, Message, Turn
 from atlas.understanding.grammar import Grammar
 from atlas.understanding.understanding import Understanding
 from tests.agents.conftest import ask
+from tests.conftest import for_every
 from tests.houses import reader_of
 from tests.scripted_tools import ScriptedHousehold, ScriptedTools
 
@@ -19,7 +20,7 @@ def heard(grammar: Grammar, text: str, *possible: str, doubtful: bool = False) -
     return reader_of(grammar).understand(turn)
 
 
-@pytest.mark.parametrize(
+@for_every(
     ("text", "possible", "question"),
     [
         ("Can't solve the table.", ["Cancel all timers."], "Cancel all timers?"),
@@ -43,7 +44,7 @@ def test_deeds_are_asked_about(grammar: Grammar, text: str, possible: list[str],
     assert not meant.commands
 
 
-@pytest.mark.parametrize(
+@for_every(
     ("text", "possible", "tool"),
     [
         ("Set a timer for 5 minutes.", ["Set a timer for 5 minutes.", "Set a 5 minute timer."], "timers.start"),
@@ -79,7 +80,7 @@ def test_a_deed_that_was_hardly_heard_is_asked_about(grammar: Grammar) -> None:
     assert [command.tool for command in meant.choices.choices[0].commands] == ["timers.start"]
 
 
-@pytest.mark.parametrize(
+@for_every(
     "text",
     ["What time is it?", "What's my next appointment?", "Which lists do I have?", "When is the next public holiday?"],
 )

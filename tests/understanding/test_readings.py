@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-import pytest
-
 from atlas.conversation import Utterance
 from atlas.understanding.grammar import Grammar
 from atlas.understanding.readings import pick
 from atlas.understanding.understanding import Understanding
+from tests.conftest import for_every
 from tests.houses import reader_of
 
 
-@pytest.mark.parametrize(
+@for_every(
     ("readings", "first"),
     [
         (("Set the time before ten minutes.", "Set a timer for ten minutes."), "Set a timer for ten minutes."),

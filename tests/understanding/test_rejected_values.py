@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import pytest
-
 from atlas.understanding.grammar import open_grammar
 from atlas.understanding.rejected_values import LONGEST_CHARACTERS, RejectedValues
+from tests.conftest import for_every
 
 
 def without(language: str, text: str) -> str:
@@ -13,7 +12,7 @@ def without(language: str, text: str) -> str:
     return RejectedValues(grammar.tables["rejects"], grammar.digits, grammar.tables["slips"]).without(text)
 
 
-@pytest.mark.parametrize(
+@for_every(
     ("language", "text", "kept"),
     [
         ("en", "set the kitchen light to thirty, not to twenty", "set the kitchen light to thirty"),
@@ -65,7 +64,7 @@ def test_a_value_that_is_rejected_is_dropped(language: str, text: str, kept: str
     assert without(language, text) == kept
 
 
-@pytest.mark.parametrize(
+@for_every(
     ("language", "text", "meant"),
     [
         ("en", "office light to fifty, nah, seventy", "office light to seventy"),
@@ -90,7 +89,7 @@ def test_a_value_that_is_put_right_is_not_meant(language: str, text: str, meant:
     assert without(language, text) == meant
 
 
-@pytest.mark.parametrize(
+@for_every(
     ("language", "text"),
     [
         ("en", "the lamp to fifty, no, the fan"),

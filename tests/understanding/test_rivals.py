@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-import pytest
-
 from atlas.understanding.frames import Frames
 from atlas.understanding.meaning import TurnMeaning
 from atlas.understanding.names import NOBODY
 from atlas.understanding.parser import NOTHING, Before, Parse
 from atlas.understanding.rivals import Rivals, meant
 from atlas.understanding.slots import Command
+from tests.conftest import for_every
 from tests.houses import english
 
 
-@pytest.mark.parametrize("before", [NOTHING, Before(act="timers.start")], ids=["first", "after a timer"])
+@for_every("before", [NOTHING, Before(act="timers.start")])
 def test_a_tool_of_later_days_is_no_talk_although_nothing_was_learnt_of_it(before: Before) -> None:
     call = (Command("jokes.tell", {}),)
     frames = Frames(english().tables.get("frames", {}), english().digits)

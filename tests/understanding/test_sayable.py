@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import pytest
-
 from atlas.understanding.sayable import Sayable, said_by
 from atlas.ways import SILENCE, Anything, OneOf, SharedWay, Slot, SpokenWords, Way, WaySeries
+from tests.conftest import for_every
 
 
 def spoken(way: Way | None) -> set[str]:
@@ -25,7 +24,7 @@ def spoken(way: Way | None) -> set[str]:
     return set()
 
 
-@pytest.mark.parametrize(
+@for_every(
     ("sentence", "texts"),
     [
         (

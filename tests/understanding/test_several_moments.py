@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from atlas.understanding.several_moments import SeveralMoments
+from tests.conftest import for_every
 from tests.houses import english
 from tests.understanding.test_changes import calls, german
 from tests.understanding.test_exemptions import meant
@@ -73,9 +74,7 @@ def test_german_sets_one_for_each(text: str, tool: str, wished: list[dict[str, A
     assert german(text) == [(tool, arguments) for arguments in wished]
 
 
-@pytest.mark.parametrize(
-    "text", ["add milk and two eggs", "a timer for six and ten minutes", "at five", "dinner for 6"]
-)
+@for_every("text", ["add milk and two eggs", "a timer for six and ten minutes", "at five", "dinner for 6"])
 def test_other_numbers_are_no_moments(text: str) -> None:
     assert SeveralMoments(english().tables["several_moments"]).joined(text) is None
 

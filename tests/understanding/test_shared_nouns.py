@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import pytest
-
 from atlas.understanding.grammar import open_grammar
 from atlas.understanding.names import NamedDevice, NamedPlace, Names
 from atlas.understanding.shared_nouns import SharedNouns
+from tests.conftest import for_every
 
 NAMES = Names(
     devices=(
@@ -21,7 +20,7 @@ NAMES = Names(
 )
 
 
-@pytest.mark.parametrize(
+@for_every(
     ("text", "written"),
     [
         ("lock up front and back", "lock up front door and back door"),
@@ -35,7 +34,7 @@ def test_a_noun_that_two_names_share_is_written_out(text: str, written: str) -> 
     assert written_out(text) == written
 
 
-@pytest.mark.parametrize(
+@for_every(
     "text",
     ["lock the front door and come back", "kitchen and hall lights off", "go to the front and wait", "back and back"],
 )
@@ -43,7 +42,7 @@ def test_words_that_are_no_two_such_names_stay_as_they_are(text: str) -> None:
     assert written_out(text) == text
 
 
-@pytest.mark.parametrize(
+@for_every(
     ("text", "written"),
     [
         (

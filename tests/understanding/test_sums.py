@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
-import pytest
-
 from atlas.understanding.grammar import Grammar
 from atlas.understanding.large_numbers import LargeNumbers
+from tests.conftest import for_every
 
 
-@pytest.mark.parametrize(
+@for_every(
     ("text", "arguments"),
     [
         ("what's a third of 90", {"expression": "a third of 90"}),
@@ -27,14 +26,12 @@ def test_what_is_asked_of_the_world_is_read(grammar: Grammar, text: str, argumen
     assert command.arguments == arguments
 
 
-@pytest.mark.parametrize(
-    "text", ["twenty percent", "add two", "add two and two", "what is one", "what is love", "a half"]
-)
+@for_every("text", ["twenty percent", "add two", "add two and two", "what is one", "what is love", "a half"])
 def test_what_only_looks_like_a_sum_is_none(grammar: Grammar, text: str) -> None:
     assert not any(command.tool == "world.calculate" for command in grammar.commands(text))
 
 
-@pytest.mark.parametrize(
+@for_every(
     ("said", "written"),
     [
         ("zwei hundert vierzig", "240"),

@@ -9,6 +9,7 @@ import pytest
 from atlas.conversation import Actor, Message, ToolCall, Turn
 from atlas.understanding.grammar import Grammar, open_grammar
 from atlas.understanding.names import NamedDevice, NamedPlace, Names
+from tests.conftest import for_every
 from tests.houses import reader_of
 from tests.understanding.test_exemptions import reader
 
@@ -20,7 +21,7 @@ def test_a_message_for_a_stranger_is_for_nobody(grammar: Grammar) -> None:
     assert meant.commands == () and meant.reply == "I know nobody called Leo."
 
 
-@pytest.mark.parametrize("who", ["Anna", "Priya", "mum", "the kids", "everyone"])
+@for_every("who", ["Anna", "Priya", "mum", "the kids", "everyone"])
 def test_whom_the_house_knows_is_no_stranger(grammar: Grammar, who: str) -> None:
     assert "nobody" not in reader_of(grammar).read(f"leave a message for {who} that dinner is at seven", HOUSE).reply
 
@@ -32,13 +33,13 @@ def test_it_is_said_in_german_too() -> None:
     assert meant.reply == "Ich kenne niemanden, der Leo heißt."
 
 
-@pytest.mark.parametrize("text", ["Vergiss das mit dem Ersatzschlüssel", "vergiss die Sache mit dem Ersatzschlüssel"])
+@for_every("text", ["Vergiss das mit dem Ersatzschlüssel", "vergiss die Sache mit dem Ersatzschlüssel"])
 def test_what_is_to_be_forgotten_is_a_fact(text: str) -> None:
     [command] = reader_of(open_grammar("de")).read(text, HOUSE).commands
     assert (command.tool, command.arguments) == ("facts.forget", {"text": "Ersatzschlüssel"})
 
 
-@pytest.mark.parametrize("text", ["was ist am Donnerstag", "was liegt morgen an"])
+@for_every("text", ["was ist am Donnerstag", "was liegt morgen an"])
 def test_what_a_day_holds_is_in_the_calendar(text: str) -> None:
     assert [one.tool for one in reader_of(open_grammar("de")).read(text, HOUSE).commands] == ["calendar.list"]
 
@@ -49,17 +50,17 @@ def test_tomorrow_and_every_weekday_after_that_are_two_alarms(grammar: Grammar) 
     assert rings == ["at quarter past six tomorrow", "every weekday at quarter past six"]
 
 
-@pytest.mark.parametrize("text", ["do I have any messages", "read me my messages", "any messages?"])
+@for_every("text", ["do I have any messages", "read me my messages", "any messages?"])
 def test_messages_are_those_that_were_left(grammar: Grammar, text: str) -> None:
     assert [one.tool for one in reader_of(grammar).read(text, HOUSE).commands] == ["messages.list"]
 
 
-@pytest.mark.parametrize("text", ["do I have any new emails", "read my emails", "any unread messages"])
+@for_every("text", ["do I have any new emails", "read my emails", "any unread messages"])
 def test_mail_is_mail(grammar: Grammar, text: str) -> None:
     assert [one.tool.partition(".")[0] for one in reader_of(grammar).read(text, HOUSE).commands] == ["email"]
 
 
-@pytest.mark.parametrize(
+@for_every(
     ("text", "items"),
     [
         ("add some of those little yoghurts to the shopping list", ["little yoghurts"]),

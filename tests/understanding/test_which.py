@@ -6,12 +6,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-import pytest
-
 from atlas.agents import prompt
 from atlas.conversation import Message, Tool, ToolCall, ToolResult
 from atlas.understanding.grammar import Grammar
 from tests.agents.conftest import Room, commands_of, turn
+from tests.conftest import for_every
 from tests.houses import reader_of
 from tests.scripted_tools import ScriptedResult, ScriptedTools
 
@@ -79,7 +78,7 @@ async def answer(grammar: Grammar, text: str, history: tuple[Message, ...]) -> l
     return [dict(call.arguments) for call in tools.calls] or room.said
 
 
-@pytest.mark.parametrize(
+@for_every(
     ("text", "chosen"),
     [
         ("the first one", 1),
@@ -109,7 +108,7 @@ async def test_one_is_chosen_by_its_place_its_time_its_person_or_its_room(
     assert await answer(grammar, text, OF_REMINDERS) == [{"about": f"reminder_{chosen}"}]
 
 
-@pytest.mark.parametrize(
+@for_every(
     ("text", "history", "message"),
     [
         ("the fourth one", OF_REMINDERS, "There are only three."),
@@ -123,7 +122,7 @@ async def test_who_chooses_one_that_was_not_named_hears_how_many_there_are(
     assert await answer(grammar, text, history) == message
 
 
-@pytest.mark.parametrize(
+@for_every(
     ("text", "history", "wanted"),
     [
         ("the pizza one", OF_TIMERS, {"by_seconds": 60, "name": "timer_1"}),
@@ -153,18 +152,18 @@ async def test_timers_alarms_and_titles_are_chosen_alike(
     assert await answer(grammar, text, history) == [wanted]
 
 
-@pytest.mark.parametrize("text", ["both", "both of them", "all of them"])
+@for_every("text", ["both", "both of them", "all of them"])
 async def test_both_doors_are_locked_where_that_is_answered(grammar: Grammar, text: str) -> None:
     assert await answer(grammar, text, OF_DOORS) == [{"device": "ha:lock.back"}, {"device": "ha:lock.front"}]
 
 
-@pytest.mark.parametrize("text", ["both", "both of them", "all of them", "Cancel both, please."])
+@for_every("text", ["both", "both of them", "all of them", "Cancel both, please."])
 async def test_both_are_done_one_after_the_other(grammar: Grammar, text: str) -> None:
     two = asked(("reminders.cancel", {"about": "call mum"}), {"reminders": REMINDERS[:2]})
     assert await answer(grammar, text, two) == [{"about": "reminder_1"}, {"about": "reminder_2"}]
 
 
-@pytest.mark.parametrize(
+@for_every(
     "text",
     ["cancel the pizza timer", "stop the pizza timer", "pause the pizza timer", "cancel both", "stop the first one"],
 )
@@ -196,7 +195,7 @@ async def test_what_could_start_a_new_one_still_names_an_old_one(grammar: Gramma
     assert await answer(grammar, "the 10 minute timer", ten) == [{"by_seconds": 60, "name": "timer_2"}]
 
 
-@pytest.mark.parametrize("text", ["the 10 minute timer", "the first one"])
+@for_every("text", ["the 10 minute timer", "the first one"])
 async def test_an_answer_to_a_strangers_wish_stays_the_strangers_wish(grammar: Grammar, text: str) -> None:
     timers = [TIMERS[0], TIMERS[1] | {"name": "mum"}]
     user, *rest = asked(("timers.add", {"by_seconds": 60}), {"timers": timers})
@@ -209,7 +208,7 @@ async def test_an_answer_to_a_strangers_wish_stays_the_strangers_wish(grammar: G
     assert tools.tainted == [True]
 
 
-@pytest.mark.parametrize("text", ["all of them", "the last one", "cancel all of them"])
+@for_every("text", ["all of them", "the last one", "cancel all of them"])
 async def test_with_more_than_were_named_all_and_the_last_say_not_which(grammar: Grammar, text: str) -> None:
     of_many = asked(("reminders.cancel", {"about": "call mum"}), {"reminders": REMINDERS})
     assert await answer(grammar, text, of_many)
@@ -229,7 +228,7 @@ async def test_neither_is_an_answer_too(grammar: Grammar) -> None:
     assert await answer(grammar, "never mind", OF_REMINDERS) == "All right."
 
 
-@pytest.mark.parametrize(
+@for_every(
     "text",
     [
         "mum",  # all of them

@@ -8,6 +8,7 @@ import pytest
 
 from atlas.conversation import Message
 from atlas.understanding.grammar import Grammar, open_grammar
+from tests.conftest import for_every
 
 from .test_which import ALARMS, OF_REMINDERS, OF_TASKS, OF_TIMERS, REMINDERS, answer, asked
 
@@ -30,7 +31,7 @@ OF_ALARMS = asked(
 )
 
 
-@pytest.mark.parametrize(
+@for_every(
     ("text", "chosen"),
     [
         ("das erste", 1),
@@ -56,7 +57,7 @@ async def test_one_is_chosen_by_its_place_its_time_its_person_or_its_room(
     assert await answer(german, text, OF_REMINDERS) == [{"about": f"reminder_{chosen}"}]
 
 
-@pytest.mark.parametrize(
+@for_every(
     ("text", "history", "wanted"),
     [
         ("der Pizza-Timer", OF_TIMERS, {"by_seconds": 60, "name": "timer_1"}),
@@ -74,17 +75,17 @@ async def test_timers_alarms_and_titles_are_chosen_alike(
     assert await answer(german, text, history) == [wanted]
 
 
-@pytest.mark.parametrize("text", ["beide", "alle beide", "Lösche beide, bitte."])
+@for_every("text", ["beide", "alle beide", "Lösche beide, bitte."])
 async def test_both_are_done_one_after_the_other(german: Grammar, text: str) -> None:
     assert await answer(german, text, TWO) == [{"about": "reminder_1"}, {"about": "reminder_2"}]
 
 
-@pytest.mark.parametrize("text", ["keine", "vergiss das", "Lass es."])
+@for_every("text", ["keine", "vergiss das", "Lass es."])
 async def test_neither_is_an_answer_too(german: Grammar, text: str) -> None:
     assert await answer(german, text, OF_REMINDERS) == "In Ordnung."
 
 
-@pytest.mark.parametrize(
+@for_every(
     "text",
     [
         "mum",
@@ -101,7 +102,7 @@ async def test_what_chooses_none_of_them_does_nothing(german: Grammar, text: str
     assert await answer(german, text, OF_REMINDERS) is None
 
 
-@pytest.mark.parametrize("text", ["stoppe den Pizza-Timer", "pausiere den Pizza-Timer"])
+@for_every("text", ["stoppe den Pizza-Timer", "pausiere den Pizza-Timer"])
 async def test_another_verb_than_that_of_the_command_is_another_command(german: Grammar, text: str) -> None:
     called = await answer(german, text, OF_TIMERS)
     assert not called or "by_seconds" not in called[0], "no time was added"

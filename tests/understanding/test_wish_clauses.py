@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import re
 
-import pytest
-
 from atlas.understanding.grammar import open_grammar
 from atlas.understanding.wish_clauses import WishClauses, parts_of
+from tests.conftest import for_every
 
 GRAMMAR = open_grammar("en")
 ACTS = GRAMMAR.tables["acts"]
@@ -19,7 +18,7 @@ def cores(text: str) -> tuple[str, ...]:
     return ENGLISH.cores(text, lambda words: words.endswith((" up", " off")))
 
 
-@pytest.mark.parametrize(
+@for_every(
     ("text", "wish"),
     [
         ("My grandson says we need a torch, so put a torch on the camping list.", "so put a torch on the camping list"),
@@ -34,7 +33,7 @@ def test_the_wish_is_cut_out(text: str, wish: str) -> None:
     assert wish in [core.strip() for core in cores(text)]
 
 
-@pytest.mark.parametrize(
+@for_every(
     "text",
     [
         "put the lamp on",

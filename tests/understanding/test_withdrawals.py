@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import pytest
-
 from atlas.understanding.grammar import open_grammar
 from atlas.understanding.withdrawals import Withdrawal, Withdrawals
+from tests.conftest import for_every
 
 ENGLISH = Withdrawals(open_grammar("en").tables["withdrawals"])
 
 
-@pytest.mark.parametrize(
+@for_every(
     ("text", "wish", "rest"),
     [
         ("open the garage, ah no, the car's not here", "open the garage", "the car's not here"),
@@ -28,7 +27,7 @@ def test_words_that_take_back_part_a_sentence_in_two(text: str, wish: str, rest:
     assert ENGLISH.read(text) == Withdrawal(wish, rest)
 
 
-@pytest.mark.parametrize(
+@for_every(
     "text",
     [
         "turn the light on, leave it on all night",
@@ -42,12 +41,12 @@ def test_words_that_only_look_like_it_take_nothing_back(text: str) -> None:
     assert ENGLISH.read(text) is None
 
 
-@pytest.mark.parametrize("text", ["put cucumbers on the", "remind me tomorrow to", "close the blinds and then…"])
+@for_every("text", ["put cucumbers on the", "remind me tomorrow to", "close the blinds and then…"])
 def test_a_wish_that_ends_in_the_middle_is_unfinished(text: str) -> None:
     assert ENGLISH.is_unfinished(text)
 
 
-@pytest.mark.parametrize("text", ["put it on then", "stick it in", "send him home", "let's have the curtains to"])
+@for_every("text", ["put it on then", "stick it in", "send him home", "let's have the curtains to"])
 def test_a_wish_that_ends_with_a_short_word_may_be_whole(text: str) -> None:
     assert not ENGLISH.is_unfinished(text)
 

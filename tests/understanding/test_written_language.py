@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from functools import cache
 
-import pytest
-
 from atlas.understanding.act_model import CORPUS
 from atlas.understanding.written_language import WrittenLanguage, open_written_language
+from tests.conftest import for_every
 
 
 @cache
@@ -28,12 +27,12 @@ WRITTEN = {
 }
 
 
-@pytest.mark.parametrize(("language", "text"), [(one, text) for one, texts in WRITTEN.items() for text in texts])
+@for_every(("language", "text"), [(one, text) for one, texts in WRITTEN.items() for text in texts])
 def test_words_tell_their_language_and_what_both_languages_say_tells_none(language: str, text: str) -> None:
     assert both().of(text) == language
 
 
-@pytest.mark.parametrize("language", ["en", "de"])
+@for_every("language", ["en", "de"])
 def test_hardly_a_sentence_of_a_household_is_taken_for_the_other_language(language: str) -> None:
     lines = (CORPUS / f"{language}.txt").read_text(encoding="utf-8").splitlines()[::20]
     told = [both().of(line.rpartition("\t")[2].replace("{", " ").replace("}", " ")) for line in lines]

@@ -12,7 +12,7 @@ from atlas.events import Committed, PartialWords, SpeechStarted, SpeechStopped, 
 from atlas.speech.stt_scripted import ScriptedStt
 from atlas.speech.vad_scripted import voice
 from atlas.voice.options import SessionOptions
-from tests.conftest import virtual_time
+from tests.conftest import for_every, virtual_time
 from tests.voice.world import World, world
 
 SENTENCE = "Tell me a long story about the old lighthouse and the sea."
@@ -71,7 +71,7 @@ async def test_words_that_turn_out_otherwise_are_put_right_by_the_whole() -> Non
         assert small.house.turns[0].text == "Tell us nothing."
 
 
-@pytest.mark.parametrize("seconds", [0.6, 0.7, 0.8, 0.9, 1.2])
+@for_every("seconds", [0.6, 0.7, 0.8, 0.9, 1.2])
 async def test_who_has_finished_waits_no_longer_for_it(seconds: float) -> None:
     async def words_come_after(options: SessionOptions) -> float:
         async with world(stt=ears("what time is it", skim_seconds=0.4), options=options) as small:

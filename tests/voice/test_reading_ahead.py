@@ -10,7 +10,7 @@ from atlas.events import SpeechStarted, Transcribed, TurnStarted, Woken
 from atlas.speech.stt_scripted import ScriptedStt
 from atlas.speech.wake_scripted import ScriptedWake
 from atlas.voice.options import SessionOptions
-from tests.conftest import virtual_time
+from tests.conftest import for_every, virtual_time
 from tests.voice.world import House, World, world
 
 
@@ -70,7 +70,7 @@ async def test_what_is_read_for_no_words_yet_is_not_begun_anew_by_a_breath() -> 
         await small.ended()
 
 
-@pytest.mark.parametrize("seconds", [0.0, 0.3, 60.0])
+@for_every("seconds", [0.0, 0.3, 60.0])
 async def test_nobody_waits_for_it(seconds: float) -> None:
     async with world("what is new", house=House(prepare_seconds=seconds)) as small:
         await small.speak(1.0)

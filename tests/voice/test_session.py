@@ -32,7 +32,7 @@ from atlas.speech.wake_scripted import ScriptedWake
 from atlas.voice.mouth import AHEAD_SECONDS
 from atlas.voice.options import ReplyOptions, SessionOptions
 from atlas.voice.turns import TurnState
-from tests.conftest import virtual_time
+from tests.conftest import for_every, virtual_time
 from tests.voice.world import WORD_SECONDS, House, World, world
 
 
@@ -45,7 +45,7 @@ def spoke(event: Event) -> bool:
     return isinstance(event, SpeechOut)
 
 
-@pytest.mark.parametrize(("seconds", "waits"), [(1.5, False), (9.0, True)])
+@for_every(("seconds", "waits"), [(1.5, False), (9.0, True)])
 async def test_who_must_wait_two_seconds_hears_so_and_it_is_no_part_of_the_reply(seconds: float, waits: bool) -> None:
     house = House(tool_seconds=seconds, waiting="One moment.")
     async with world("what is new", house=house) as small:
@@ -157,7 +157,7 @@ async def test_a_cough_over_the_reply_does_not_stop_it() -> None:
         assert small.house.turns == small.house.turns[:1]
 
 
-@pytest.mark.parametrize("text", ["Stop.", "never mind"])
+@for_every("text", ["Stop.", "never mind"])
 async def test_stop_said_over_the_reply_stops_it_however_short_it_is_and_wants_no_answer(text: str) -> None:
     async with world("what is new", text) as small:
         await small.speak(1.0)
@@ -216,7 +216,7 @@ async def test_who_stops_behind_and_is_waited_for_longer_than_behind_a_sentence(
         assert [turn.text for turn in small.house.turns] == ["set a timer and what time is it"]
 
 
-@pytest.mark.parametrize(
+@for_every(
     ("tool", "texts"),
     [
         ("clock.time", ["what time is it", "what time is it in tokyo"]),

@@ -17,7 +17,7 @@ TOLD = (TurnState.HEARING, TurnState.PAUSED, TurnState.ASIDE)  # the door knows 
 STARTS = (TurnAction.ANSWER, TurnAction.ANNOUNCE)
 
 
-@for_every(PAIRS)
+@for_every("state, happened", PAIRS)
 def test_every_state_takes_every_input(state: TurnState, happened: Input) -> None:
     after, actions = step(state, happened)
     assert after in TurnState
@@ -26,7 +26,7 @@ def test_every_state_takes_every_input(state: TurnState, happened: Input) -> Non
         assert (after, actions) == (state, ()), "an input without a row changes nothing"
 
 
-@for_every(PAIRS)
+@for_every("state, happened", PAIRS)
 def test_a_reply_lives_exactly_in_the_states_of_a_reply(state: TurnState, happened: Input) -> None:
     after, actions = step(state, happened)
     alive = state in ALIVE and happened is not Input.ENDED
@@ -42,7 +42,7 @@ def test_a_reply_lives_exactly_in_the_states_of_a_reply(state: TurnState, happen
     assert alive == (after in ALIVE)
 
 
-@for_every(PAIRS)
+@for_every("state, happened", PAIRS)
 def test_the_door_is_told_of_the_start_and_the_end_of_speech_in_pairs(state: TurnState, happened: Input) -> None:
     after, actions = step(state, happened)
     is_known = state in TOLD
@@ -57,7 +57,7 @@ def test_the_door_is_told_of_the_start_and_the_end_of_speech_in_pairs(state: Tur
     assert is_known == (after in TOLD)
 
 
-@for_every(PAIRS)
+@for_every("state, happened", PAIRS)
 def test_an_interruption_is_over_before_the_next_utterance_is_committed(state: TurnState, happened: Input) -> None:
     actions = step(state, happened).actions
     if TurnAction.HUSH in actions and TurnAction.COMMIT in actions:
@@ -66,14 +66,14 @@ def test_an_interruption_is_over_before_the_next_utterance_is_committed(state: T
         assert actions.index(TurnAction.COMMIT) < actions.index(TurnAction.ANSWER)
 
 
-@for_every(PAIRS)
+@for_every("state, happened", PAIRS)
 def test_nothing_is_answered_without_a_commit_unless_a_client_asks(state: TurnState, happened: Input) -> None:
     actions = step(state, happened).actions
     if TurnAction.ANSWER in actions and happened is not Input.RESPOND:
         assert TurnAction.COMMIT in actions
 
 
-@for_every(TurnState)
+@for_every("state", TurnState)
 def test_a_stop_is_kept_only_as_the_words_that_stopped_a_reply(state: TurnState) -> None:
     actions = step(state, Input.STOP).actions
     if TurnAction.COMMIT in actions and state not in (
@@ -83,18 +83,18 @@ def test_a_stop_is_kept_only_as_the_words_that_stopped_a_reply(state: TurnState)
         assert TurnAction.HUSH in actions, "nothing was stopped, so the words would be answered with the next question"
 
 
-@for_every(TurnState)
+@for_every("state", TurnState)
 def test_a_second_reply_is_refused_while_one_is_alive_and_a_cancel_while_none_is(state: TurnState) -> None:
     assert (TurnAction.REFUSE in step(state, Input.RESPOND).actions) == (state in ALIVE)
     assert (TurnAction.REFUSE in step(state, Input.CANCEL).actions) == (state not in ALIVE)
 
 
-@for_every(TurnState)
+@for_every("state", TurnState)
 def test_silence_follows_a_cancel_in_every_state(state: TurnState) -> None:
     assert step(state, Input.CANCEL).state not in ALIVE
 
 
-@for_every(TurnState)
+@for_every("state", TurnState)
 def test_no_state_is_a_trap(state: TurnState) -> None:
     seen, todo = {state}, [state]
     while todo:
@@ -155,7 +155,7 @@ def test_a_cough_over_the_reply_is_told_to_nobody() -> None:
     assert (state, messages) == (TurnState.REPLYING, [])
 
 
-@for_every(TurnState)
+@for_every("state", TurnState)
 def test_a_stop_is_committed_where_the_door_hears_of_it_and_dropped_where_it_comes_too_late(state: TurnState) -> None:
     _, actions = step(state, Input.STOP)
     if state is TurnState.LISTENING:

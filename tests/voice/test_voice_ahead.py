@@ -17,7 +17,7 @@ from atlas.own_words import speaking
 from atlas.speech.stt import Judge
 from atlas.speech.stt_scripted import ScriptedStt
 from atlas.voice.voice_ahead import VoiceAhead
-from tests.conftest import virtual_time
+from tests.conftest import for_every, virtual_time
 from tests.voice.world import House, SteadyTts, world
 
 SET = "The timer is set for ten minutes."
@@ -47,7 +47,7 @@ async def test_a_sentence_that_was_begun_is_made_once_and_is_whole() -> None:
     assert tts.texts == ["one two three"]
 
 
-@pytest.mark.parametrize(("text", "speed"), [("one two four", 1.0), ("one two three", 2.0)])
+@for_every(("text", "speed"), [("one two four", 1.0), ("one two three", 2.0)])
 async def test_whatever_else_is_said_is_made_as_ever(text: str, speed: float) -> None:
     tts = SteadyTts()
     voice = VoiceAhead(tts)
