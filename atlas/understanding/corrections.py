@@ -150,8 +150,8 @@ class Corrections:
         if not deeds or any(one.topic != "home" for one in deeds):
             return None
         # Of an hour alone an alarm takes the next morning's, and a deed the next one; of a series there is no deed.
-        told = {"day", "clock"} <= kinds and "often" not in kinds
-        return leaning(tuple(one.later(when=when) for one in deeds)) if told else NO_DEED
+        moment_is_known = {"day", "clock"} <= kinds and "often" not in kinds
+        return leaning(tuple(one.later(when=when) for one in deeds)) if moment_is_known else NO_DEED
 
     def half_hour(self, turn: DialogueTurn) -> TurnMeaning | None:
         """Return the question which half hour is meant where only "half" is put right: of seven, or of eight?"""

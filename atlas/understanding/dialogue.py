@@ -631,8 +631,8 @@ class Dialogue:
         elif (number := self._set_to.fullmatch(self._grammar.digits(words))) and kind in self._settings:
             anew = {self._settings[kind]: int(number["number"])}
         tool = "home.adjust" if "by" in anew else "home.set"
-        each = [{"device": thing.name} for thing in last.things] if of_quality and len(kinds) > 1 else ()
-        return tuple(Command(tool, target | anew) for target in each or self._targets(last)) if anew else ()
+        targets = [{"device": thing.name} for thing in last.things] if of_quality and len(kinds) > 1 else ()
+        return tuple(Command(tool, target | anew) for target in targets or self._targets(last)) if anew else ()
 
     def more_elsewhere(self, text: str, last: EarlierTurn, names: Names, here: str) -> tuple[Command, ...]:
         """Return the change of another thing of the last one's kind: "and the bedroom two more", of the heating."""

@@ -80,9 +80,9 @@ class Requests:
         if measured := self._measured_in_a_place(turn):
             return TurnMeaning(commands=measured)
         looks = questions.read(turn.text, turn.names, turn.room, spoken_of)
-        if not looks and (asked := self._state_asked(turn)):
+        if not looks and (look := self._state_asked(turn)):
             looks = questions.elsewhere(
-                turn.text, asked.arguments, turn.names, turn.room, is_last=asked is turn.last.last
+                turn.text, look.arguments, turn.names, turn.room, is_last=look is turn.last.last
             )
         return TurnMeaning(commands=looks) if looks else None
 
@@ -100,9 +100,9 @@ class Requests:
     def _state_asked(turn: DialogueTurn) -> ToolCall | None:
         """Return the look at all that is in a state, with which this talk went on last, or before its last deed."""
         looks = (one.last for one in turn.exchanges[:LOOKED_BACK] if one.last and one.last.name == "home.state")
-        asked = next(looks, None)
-        anything = asked and not {"kind", "shape", "device", "measure"} & {*asked.arguments}
-        return asked if anything else None
+        look = next(looks, None)
+        anything = look and not {"kind", "shape", "device", "measure"} & {*look.arguments}
+        return look if anything else None
 
     def run_out(self, turn: DialogueTurn) -> TurnMeaning | None:
         """Return the question whether to put on the list what has run out: "the loo paper is all gone"."""

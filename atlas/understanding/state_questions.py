@@ -57,7 +57,7 @@ class StateQuestions:
             if match := way.fullmatch(words):
                 named = match.groupdict()
                 wheres = [where for key, where in named.items() if key.startswith("where") and where]
-                state = next((one for one, said in self._states.items() if said.fullmatch(named["state"])), "")
+                state = next((one for one, way in self._states.items() if way.fullmatch(named["state"])), "")
                 place = self._place(" ".join(wheres).strip(" ,"), names, room, state)
                 if state and place is not None:
                     kind = self._kind(words, state, spoken_of)
@@ -65,21 +65,21 @@ class StateQuestions:
         return ()
 
     def elsewhere(
-        self, text: str, asked: Mapping[str, Any], names: Names, room: str, *, is_last: bool
+        self, text: str, given: Mapping[str, Any], names: Names, room: str, *, is_last: bool
     ) -> tuple[Command, ...]:
-        """Return the same look for another place: "and what about downstairs", where `asked` are the arguments.
+        """Return the same look for another place: "and what about downstairs", where `given` are the arguments.
 
         `is_last`: nothing was done since; else "and in the kitchen" is about what was.
         """
-        state = str(asked.get("value", ""))
+        state = str(given.get("value", ""))
         match = self._elsewhere.fullmatch(" ".join(text.split()).strip(" .,!?")[: LONGEST_CHARACTERS + 1])
         if match is None or not (is_last or match["about"]):
             return ()
-        if state not in _KINDS or not asked.get("quantity") or "device" in asked:
+        if state not in _KINDS or not given.get("quantity") or "device" in given:
             return ()
         place = self._place(match["where"], names, room, state)
-        kept = {key: value for key, value in asked.items() if key not in ("room", "floor", "everything")}
-        return (Command("home.state", {**kept, **place}),) if place else ()
+        rest = {key: value for key, value in given.items() if key not in ("room", "floor", "everything")}
+        return (Command("home.state", {**rest, **place}),) if place else ()
 
     def _place(self, where: str, names: Names, room: str, state: str) -> Mapping[str, Any] | None:
         """Return the arguments for a place: the whole house where none is said; `None` for what is none here."""

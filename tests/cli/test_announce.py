@@ -23,7 +23,7 @@ async def test_what_is_announced_is_kept_and_taken_back_by_its_id(config, data, 
         receipt = line.rpartition("[")[2].rstrip("]")
         assert line.endswith(f"[{receipt}]")
         assert await run(config, take_back=receipt) == 0
-        assert "Taken back" in capsys.readouterr().out
+        assert "I won't say it." in capsys.readouterr().out
         with pytest.raises(AtlasError, match="taken back"):
             await run(config, take_back=receipt)
 
