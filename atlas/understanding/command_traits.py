@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from atlas.understanding.frame_words import Token
 from atlas.understanding.names import Names
-from atlas.understanding.parser import Parse, act_of
+from atlas.understanding.parser import Parse, act_of, are_opposite
 from atlas.understanding.slots import Command
 from atlas.understanding.spoken_tools import open_spoken_tools
 
@@ -67,6 +68,16 @@ def are_like(parse: Parse, commands: Sequence[Command]) -> bool:
     """Tell whether some command is for the act that the parser has, or for one that comes to the same for many."""
     acts = {act_of(one.tool, one.arguments) for one in commands}
     return parse.act in acts or any({parse.act, act} in _ALIKE for act in acts)
+
+
+def contradicts(parse: Parse, commands: Sequence[Command], tokens: Sequence[Token]) -> bool:
+    """Tell whether the parser has the opposite of a deed that a sentence has a word for.
+
+    So it reads "turn the telly quieter, one hears it up here".
+    """
+    acts = {act_of(one.tool, one.arguments) for one in commands}
+    words = {one.value for one in tokens if one.category == "action" and one.value in acts}
+    return any(are_opposite(word, parse.act) for word in words)
 
 
 def is_about(parse: Parse, commands: Sequence[Command]) -> bool:

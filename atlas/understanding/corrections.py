@@ -95,7 +95,7 @@ class Corrections:
         moves = {thing.kind for thing in exchange.things} & {*_MOVED}
         if moves or len(exchange.calls) != 1:
             return self._questions.whether(self._put_back, (Command(UNDO, {}),))
-        return leaning((Command(UNDO, {}),))
+        return leaning((Command(UNDO, {"silence": True}),))  # of what rings, if anything does
 
     def other_way(self, turn: DialogueTurn) -> TurnMeaning | None:
         """Return the reverse of the last deed, which went the wrong way: "open the blind", "no, the other way"."""

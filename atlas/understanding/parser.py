@@ -512,9 +512,9 @@ class Parser:
                     (before.arguments[one] for one in _SAME.get(argument, (argument,)) if before.arguments.get(one)), ""
                 )
                 value = moments.day_of(str(value)) if argument == "day" else value
+                value = "" if argument == "day" and durations.find(value) else value  # "half an hour earlier"
             if act == "calendar.add" and argument == "start" and before.act.startswith("calendar."):
                 value = self._on_the_day_before(str(value), reading.text, before)
-                value = "" if argument == "day" and durations.find(value) else value  # "half an hour earlier"
             if another and argument == "person":
                 value = "" if another["me"] else before.arguments.get(argument)
             elif another and argument == "when":

@@ -11,7 +11,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from atlas.understanding.chances import MOST_SURE, MOST_SURE_OF_SILENCE, SURE_OF_ANOTHER, SURE_OF_THE_ACT
-from atlas.understanding.command_traits import name_any, only_look
+from atlas.understanding.command_traits import contradicts, name_any, only_look
 from atlas.understanding.dialogue import UNDO
 from atlas.understanding.frames import Frames
 from atlas.understanding.grammar import Command
@@ -83,6 +83,12 @@ def _what_was_set_is_stopped(rivals: Rivals) -> TurnMeaning | None:
     """Take the parser's word for "stop it", of what was just set going."""
     stops = rivals.before.act and rivals.commands[0].tool == "alarms.stop"
     return rivals.parsed if stops and rivals.parse.is_sure() else None
+
+
+def _a_word_of_the_deed_outweighs_its_opposite(rivals: Rivals) -> TurnMeaning | None:
+    """Keep "turn the telly quieter, one hears it up here", which the parser takes for louder."""
+    tokens = rivals.frames.lexicon.known_tokens(rivals.text, rivals.names)
+    return rivals.unchanged if contradicts(rivals.parse, rivals.commands, tokens) else None
 
 
 def _the_parser_never_learnt_of_it(rivals: Rivals) -> TurnMeaning | None:
@@ -310,6 +316,7 @@ def _several_or_later_takes_most(rivals: Rivals) -> TurnMeaning | None:
 
 STEPS: tuple[Callable[[Rivals], TurnMeaning | None], ...] = (
     _what_was_set_is_stopped,
+    _a_word_of_the_deed_outweighs_its_opposite,
     _the_parser_never_learnt_of_it,
     _more_timers_are_meant,
     _the_grammar_means_all,

@@ -19,7 +19,16 @@ from atlas.understanding.chances import (
 )
 from atlas.understanding.choices import MeaningChoice
 from atlas.understanding.clarifications import Clarifications
-from atlas.understanding.command_traits import ADDING, are_like, name_any, of_home, only_look, says_all, written_down
+from atlas.understanding.command_traits import (
+    ADDING,
+    are_like,
+    contradicts,
+    name_any,
+    of_home,
+    only_look,
+    says_all,
+    written_down,
+)
 from atlas.understanding.coverage import Coverage, undoes_itself
 from atlas.understanding.dialogue import with_target
 from atlas.understanding.dialogue_turn import DialogueTurn, Understand
@@ -27,7 +36,7 @@ from atlas.understanding.grammar import Half
 from atlas.understanding.lasting_deeds import for_a_while
 from atlas.understanding.meaning import NO_DEED, TurnMeaning
 from atlas.understanding.names import Names
-from atlas.understanding.parser import BROADCAST, LEAVE, NOT_PARSED, SILENT, Parse, act_of, are_opposite
+from atlas.understanding.parser import BROADCAST, LEAVE, NOT_PARSED, SILENT, Parse, act_of
 from atlas.understanding.patterns import act_pattern
 from atlas.understanding.rivals import parsed
 from atlas.understanding.second_chances import PRONOUNS, SecondChances
@@ -115,10 +124,7 @@ class Verification:
         if not parse.commands or len(meant.commands) > len(parse.commands) or _are_one(parse.commands, meant.commands):
             return meant
         tokens = self._frames.lexicon.known_tokens(turn.text, turn.names)
-        acts = {act_of(one.tool, one.arguments) for one in meant.commands}
-        if any(one.category == "action" and one.value in acts and are_opposite(one.value, parse.act) for one in tokens):
-            return meant  # "turn the telly quieter, one hears it up here"
-        return parsed(parse, turn.before)
+        return meant if contradicts(parse, meant.commands, tokens) else parsed(parse, turn.before)
 
     # ── what is no deed as it was read ──────────────────────────────────────────────────────────────
 

@@ -355,3 +355,18 @@ async def test_a_removed_task_does_not_come_back_over_another(world: Any) -> Non
     answer = await world.refused("history.undo")
     assert answer.text == "I can't take that back: there is another Buy milk in its place now."
     assert file.read_text() == "# Buy milk\nby hand\n"
+
+
+async def test_a_bare_stop_silences_what_rings_before_it_takes_anything_back(world: Any) -> None:
+    await world.ok("alarms.set", actor=KITCHEN, when="in ten minutes")
+    world.pass_seconds(590)
+    await world.ok("tasks.add", actor=KITCHEN, title="Buy milk")
+    world.pass_seconds(10)
+    assert (await world.ok("alarms.due", "house")).data["due"]
+    assert await world.said("history.undo", actor=KITCHEN, silence=True) == "Alarm stopped."
+    await world.ok("timers.start", actor=KITCHEN, seconds=5)
+    world.pass_seconds(6)
+    ended = [one["id"] for one in (await world.ok("timers.due", "house")).data["timers"]]
+    await world.ok("timers.announced", "house", ids=ended, ringing=True)
+    await world.ok("tasks.add", actor=KITCHEN, title="Wash up")
+    assert "stopped" in await world.said("history.undo", actor=KITCHEN, silence=True)

@@ -47,7 +47,8 @@ _SHAPES = {  # who asks for doors means all that are like them
 _ENTRIES = ("door", "window", "opening", "garage_door", "garage")  # that a sensor sits on
 _OF_ANYTHING: Mapping[str, Sequence[str]] = {  # who asks whether anything is so → the kinds that can be
     **dict.fromkeys(("on", "off"), ("light", "switch", "fan", "media")),
-    **dict.fromkeys(("open", "closed"), ("cover", "valve", "sensor")),
+    "open": ("cover", "valve", "sensor"),
+    "closed": ("cover", "valve", "sensor", "lock"),  # a lock does not know, and is told of
     **dict.fromkeys(("locked", "unlocked"), ("lock", "cover")),
 }
 # Whose own word is a measure, when it is measured by what is no sensor of it.

@@ -35,7 +35,7 @@ from tools_server.times.moving import moved, moved_rule
 from tools_server.times.ownership import ALARMS as ALARMS_OF
 from tools_server.times.ownership import changeable, refuse_more, refuse_over, role_of
 from tools_server.times.recurrence import local, moment, read
-from tools_server.times.rung_timers import snooze_timers, stopped_first
+from tools_server.times.rung_timers import rung_here, snooze_timers, stopped_first
 from tools_server.times.spoken_time import day_words, moment_words, on_day
 from tools_server.times.time_phrase import ClockTime
 from tools_server.times.when import WAKING, NotUnderstood, When, day_in, understand, understand_day
@@ -142,11 +142,26 @@ async def list_alarms(call: Call, day: Day = "") -> Result:
 @tool("alarms.stop", data=ALARMS, risk="change", idempotent=True, limit_seconds=10)
 async def stop(call: Call, name: Name = "") -> Result:
     """Stop the alarm that is ringing or snoozed, or else a timer. An alarm with a rule rings again at its next time."""
-    ringing = _ringing(call, name)
-    if not ringing:
-        if not name and (stopped := stopped_first(call)):
-            return replace(stopped[0], data={"alarms": []})
-        return Result(_("Nothing is ringing."), {"alarms": []})
+    if ringing := _ringing(call, name):
+        return _stopped(call, ringing)
+    if not name and (stopped := stopped_first(call)):
+        return replace(stopped[0], data={"alarms": []})
+    return Result(_("Nothing is ringing."), {"alarms": []})
+
+
+def stop_what_rings(call: Call) -> Result | None:
+    """Stop what rings aloud at this moment, where rules let this asker; `None` where nothing does."""
+    call = replace(call, tool="alarms.stop", arguments={})
+    if not call.gate.decide(call.tool, call.arguments).allowed:
+        return None
+    if ringing := [alarm for alarm in _ringing(call, "") if alarm.rings(call.now())]:
+        return _stopped(call, ringing)
+    if any(timer.ringing for timer in rung_here(call)) and (stopped := stopped_first(call)):
+        return stopped[0]
+    return None
+
+
+def _stopped(call: Call, ringing: list[Alarm]) -> Result:
     after = [following(alarm, call.now(), call.zone) for alarm in ringing]
     return _changed(call, ringing, after, _("Alarm stopped.") if len(ringing) == 1 else _("Alarms stopped."))
 

@@ -14,6 +14,7 @@ from tools_server.sdk.state import StoredReceipt
 from tools_server.sdk.toolkit import Call, Result, ToolFailed, ToolSpec, Undo, tool
 from tools_server.sdk.wording import capital
 from tools_server.times.spoken_time import moment_words
+from tools_server.tools.alarms import stop_what_rings
 from tools_server.values.language import counted
 from tools_server.values.language import text as _
 from wall.roles import NOBODY, may
@@ -48,8 +49,11 @@ async def take_back(
     call: Call,
     receipt: Annotated[str, Field(max_length=60, description="A receipt's id; empty is the last change")] = "",
     again: Annotated[bool, Field(description="true to do again what was taken back last")] = False,
+    silence: Annotated[bool, Field(description="Only stop was said: what rings goes first")] = False,
 ) -> Result:
     """Take back the last change, and the next time the one before it; or the one with a given receipt."""
+    if silence and (stopped := stop_what_rings(call)):
+        return replace(stopped, data={})
     stored_receipt = _chosen(call, receipt.strip(), again=again)
     back = _allowed(call, stored_receipt)
     with _alone(call, stored_receipt):
