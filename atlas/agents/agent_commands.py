@@ -102,7 +102,7 @@ class Commands:
         if pending:
             texts.append(pending.ask.sentence)
         text = ""
-        if goes_on and len(results) > 1 and commands[0].tool == UNDO:
+        if goes_on and len(results) > 1 and calls[0].name == UNDO != calls[1].name:
             text = await self._instead(results[0], results[1], do)
         if says and all(result.ok and not result.ask for result in results):
             text = says

@@ -389,6 +389,9 @@ class Parser:
         if not room and len(rooms := {one.room for one in names.devices if one.name in before.devices}) == 1:
             room = rooms.pop()  # "and the light", after the radio of the kitchen
         if act == "look":
+            measure, targets = before.arguments.get("measure"), reading.targets(names)
+            if measure and [one.category for one in targets] == ["room"]:  # "and in the bathroom?"
+                return (Command("home.state", {"measure": measure, "room": targets[0].value}),)
             alone = self.frames.look_at(reading.text, reading.targets(names), names, room)
             if self._is_of_heating(alone, reading, names, room, before):
                 alone = self.frames.look_at(reading.text, reading.targets(names), names, room=named[0].value.room)
@@ -729,7 +732,7 @@ class _Reading:
                     else ()
                 )
                 counted = [p for p in outside if p.mask == "{N}"] if not lengths else ()
-                number = grammar.digits(self.text[counted[-1].start : counted[-1].end]) if counted else ""
+                number = self._last_number(counted, grammar)
                 seconds = lengths[0].seconds if lengths else 60 * int(number) if number.isdecimal() else 0
                 return seconds if name == "seconds" else seconds // 60
             case "when":
@@ -741,6 +744,17 @@ class _Reading:
                 return tokens[0].name if tokens else ""
             case _:
                 raise AssertionError(f"nobody reads a {name}")
+
+    def _last_number(self, counted: Sequence[MaskedPiece], grammar: Grammar) -> str:
+        """Return the last number in digits, of as many of the words before it as are one number: "twenty five"."""
+        best = ""
+        for at in range(len(counted) - 1, -1, -1):
+            beside = at + 1 == len(counted) or not self.text[counted[at].end : counted[at + 1].start].strip(" -")
+            number = grammar.digits(self.text[counted[at].start : counted[-1].end]).strip()
+            if not (beside and number.isdecimal()):
+                break
+            best = number
+        return best
 
     def _when(self, outside: Sequence[MaskedPiece]) -> str:
         """Return the words that say when; what is said again later corrects what was said before."""

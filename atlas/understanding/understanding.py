@@ -24,7 +24,7 @@ from atlas.understanding.coverage import Coverage
 from atlas.understanding.custom import CustomMeaning, CustomReader
 from atlas.understanding.declined_wishes import DeclinedWishes
 from atlas.understanding.dialect import STRONG, Dialect
-from atlas.understanding.dialogue import Dialogue, recent
+from atlas.understanding.dialogue import UNDO, Dialogue, recent
 from atlas.understanding.dialogue_turn import DialogueTurns, SpokenTurn
 from atlas.understanding.endings import CLOSED_SECONDS, LOOK_SECONDS, SWEEPING_SECONDS, Endings
 from atlas.understanding.excepted_days import ExceptedDays
@@ -44,6 +44,7 @@ from atlas.understanding.second_chances import SecondChances
 from atlas.understanding.self_corrections import SelfCorrections
 from atlas.understanding.sentence_reader import Public, SentenceReader
 from atlas.understanding.shared_nouns import SharedNouns
+from atlas.understanding.spoken_tools import open_spoken_tools
 from atlas.understanding.talk_requests import AboutAtlas, TalkRequests, That
 from atlas.understanding.uncertain_hearing import UncertainHearing
 from atlas.understanding.verification import Verification
@@ -102,6 +103,8 @@ class Reader:
         self._endings = Endings(tables)
         self._hesitations = Hesitations(tables)
         self._says_left: str = tables["left"]["says"]
+        self._undo_last: str = tables.get("acts", {}).get("says", {}).get(UNDO, "")
+        self._table = open_spoken_tools()
         self._shared_nouns = SharedNouns(
             frame_words.get("shares", ""),
             frame_words.get("described", ""),
@@ -171,7 +174,7 @@ class Reader:
         if guessed := self._guessed(heard):
             return beside.meaning(guessed)
         meant = self._scopes.hold(heard, self._restrained.hold(heard, self._wanted(heard)))
-        meant = self._rather_what_rings(heard, meant)
+        meant = self._all_taken_back(heard, self._rather_what_rings(heard, meant))
         return beside.meaning(self._hearing.hardly(heard, meant) if turn.doubtful else meant)
 
     def _heard(self, turn: Turn, names: Names) -> SpokenTurn:
@@ -234,6 +237,21 @@ class Reader:
         if not (names_none or self.grammar.wants_silence(heard.text)):
             return meant
         return replace(meant, commands=tuple(Command(one.tool, {**one.arguments, **SILENCE}) for one in meant.commands))
+
+    def _all_taken_back(self, heard: SpokenTurn, meant: TurnMeaning) -> TurnMeaning:
+        """Return "undo that" as the taking back of all that the last request changed, each by a receipt of its own.
+
+        Where it changed nothing, an older deed is taken back only with a yes.
+        """
+        if [one.tool for one in meant.commands] != [UNDO] or meant.commands[0].arguments:
+            return meant
+        last, undo = self._turns.beside_history(heard).last, Command(UNDO, {})
+        deeds = [call.name for call in last.calls if not self._table.only_looks(call.name)]
+        if not deeds or UNDO in deeds:
+            return meant
+        if not any(last.changed):
+            return self._questions.whether(self._undo_last, (undo,)) if self._undo_last else meant
+        return replace(meant, commands=(undo,) * sum(last.changed))
 
     def _wanted(self, heard: SpokenTurn) -> TurnMeaning:
         """Return what is to be done, said or asked; of devices "at Mia's", in her room, and never anywhere else."""
