@@ -15,7 +15,7 @@ import traceback
 import wave
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from functools import cache, wraps
+from functools import cache, partial, wraps
 from itertools import accumulate
 from pathlib import Path
 from typing import Any, TypeVar
@@ -69,11 +69,13 @@ MEMORY = Path("/dev/shm")
 os.environ["ATLAS_GATEWAY_HTTPS_HOST"] = ""
 
 
+@pytest.hookimpl(tryfirst=True)
 def pytest_configure(config: pytest.Config) -> None:
     """Have workers write into memory: what is written to be safe from a power cut waits for no disk there."""
     may_run = MEMORY.is_dir() and not os.statvfs(MEMORY).f_flag & os.ST_NOEXEC
-    if may_run and config.getoption("dist", "no") != "no":
-        os.environ.setdefault("PYTEST_DEBUG_TEMPROOT", str(MEMORY))
+    if may_run and config.getoption("dist", "no") != "no" and not config.option.basetemp:
+        config.option.basetemp = tempfile.mkdtemp(prefix="at-", dir=MEMORY)  # short enough for unix sockets
+        config.add_cleanup(partial(shutil.rmtree, config.option.basetemp, ignore_errors=True))
 
 
 @pytest.hookimpl(optionalhook=True)
@@ -87,18 +89,20 @@ def pytest_configure_node(node: Any) -> None:
 def share_of(number: int, workers: int) -> list[str]:
     """Return the files that are one worker's: neighbours, so that what they all stand on is opened once.
 
-    How long a file is tells how much work it is, but those that serve a house take thrice the time.
+    How long a file is tells how much work it is. Those that wait, for they serve a house, are dealt out in turn.
     """
     files = sorted(TESTS.rglob("test_*.py"))
-    ends = list(accumulate(map(_weight, files)))
-    return [str(file) for file, end in zip(files, ends, strict=True) if (end - 1) * workers // ends[-1] == number]
+    waiting = [file for file in files if file.parent.name in ("gateway", "cli", "push")]
+    working = [file for file in files if file not in waiting]
+    ends = list(accumulate(map(_weight, working)))
+    share = [file for file, end in zip(working, ends, strict=True) if (end - 1) * workers // ends[-1] == number]
+    dealt = sorted(waiting, key=_weight)[number::workers]
+    return [str(file) for file in (*share, *dealt)]
 
 
 def _weight(file: Path) -> int:
     text = file.read_text(encoding="utf-8")
-    if re.search(r"^pytestmark = \[?\s*pytest\.mark\.real", text, re.MULTILINE):
-        return 1
-    return len(text) * (3 if file.parent.name in ("gateway", "cli") else 1)
+    return 1 if re.search(r"^pytestmark = \[?\s*pytest\.mark\.real", text, re.MULTILINE) else len(text)
 
 
 def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
