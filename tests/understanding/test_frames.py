@@ -279,3 +279,19 @@ def test_whether_somebody_moves_is_seen_by_the_sensor_of_the_room() -> None:
     hall = Lexicon(open_grammar("en").tables["frames"]).known_tokens("hall", house)
     [look] = frames.look_at("in the hall somebody is moving? I heard steps", hall, house, "Kitchen")
     assert look.arguments["device"] == "Hall Motion"
+
+
+def test_an_awning_goes_out_to_be_open_and_comes_in_to_be_closed() -> None:
+    german = open_grammar("de")
+    frames = Frames(german.tables["frames"], german.digits)
+    written = {
+        "fahr die Markise ein": "schließe die Markise",
+        "Fahren Sie die Terrassenmarkise bitte aus.": "öffne die Terrassenmarkise.",
+        "Markise ausfahren": "öffne Markise",
+        "hol mal die Markise rein, es regnet": "schließe die Markise, es regnet",
+        "fahr die Markise auf 50 Prozent": "fahr die Markise auf 50 Prozent",
+        "fahr das Auto aus der Garage": "fahr das Auto aus der Garage",
+        "hol die Wäsche rein": "hol die Wäsche rein",
+        "die Markise ist eingefahren": "die Markise ist eingefahren",
+    }
+    assert {text: frames.without_idioms(text) for text in written} == written
