@@ -241,13 +241,15 @@ class Reader:
     def _all_taken_back(self, heard: SpokenTurn, meant: TurnMeaning) -> TurnMeaning:
         """Return "undo that" as the taking back of all that the last request changed, each by a receipt of its own.
 
-        Where it changed nothing, an older deed is taken back only with a yes.
+        Where it changed nothing, or was only asked about, an older deed is taken back only with a yes.
         """
         if [one.tool for one in meant.commands] != [UNDO] or meant.commands[0].arguments:
             return meant
         last, undo = self._turns.beside_history(heard).last, Command(UNDO, {})
         deeds = [call.name for call in last.calls if not self._table.only_looks(call.name)]
-        if not deeds or UNDO in deeds:
+        history = recent(heard.turn)
+        in_question = not last.calls and bool(history) and history[-1].text.endswith("?")
+        if (not deeds and not in_question) or UNDO in deeds:
             return meant
         if not any(last.changed):
             return self._questions.whether(self._undo_last, (undo,)) if self._undo_last else meant
