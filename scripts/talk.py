@@ -1,6 +1,6 @@
 """Say dialogues to the house of a bench and print all that it does, for people to judge: no model, scripted devices.
 
-cd atlas_bench/blind/fourteenth/en; ../../../../.venv/bin/python ../../../../scripts/talk.py talk.txt --house house.json
+.venv/bin/python scripts/talk.py FILE --house HOUSE.json [--language de]   # such as atlas_bench/blind/fourteenth/en
 
 A line of the file is a sentence; "@Kitchen" is where the next ones are said, and "--" begins a new dialogue, for which
 the house is as it was at first.

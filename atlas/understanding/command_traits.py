@@ -12,7 +12,6 @@ from atlas.understanding.spoken_tools import open_spoken_tools
 
 PAST = "conversation."  # how commands about what was said are called; no tool server has them
 ADDING = ("lists.add", "tasks.add", "notes.create", "reminders.add", "calendar.add")
-TAKING_AWAY = ("cancel", "cancel_all", "clear", "remove")  # verbs of tools that take away what was written down
 _ALIKE = {  # acts that come to the same for many things
     frozenset(pair.split("/"))
     for pair in (  # noqa: SIM905

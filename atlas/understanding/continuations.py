@@ -11,7 +11,7 @@ from atlas.understanding import moments
 from atlas.understanding.chances import MOST_SURE, SURE_OF_SILENCE, SURE_OF_THE_ACT
 from atlas.understanding.choices import Choices, MeaningChoice
 from atlas.understanding.clarifications import Clarifications
-from atlas.understanding.command_traits import TAKING_AWAY, name_any, only_look
+from atlas.understanding.command_traits import name_any, only_look
 from atlas.understanding.dialogue import UNDO, with_target
 from atlas.understanding.dialogue_turn import DialogueTurn, DialogueTurns, SpokenTurn, Understand
 from atlas.understanding.grammar import Half
@@ -21,7 +21,7 @@ from atlas.understanding.patterns import pattern
 from atlas.understanding.rivals import parsed
 from atlas.understanding.scopes import Scopes
 from atlas.understanding.sentence_reader import SentenceReader
-from atlas.understanding.slots import LATER, Command
+from atlas.understanding.slots import LATER, TAKING_AWAY, Command
 from atlas.understanding.spoken_tools import SpokenTools, open_spoken_tools
 from atlas.understanding.which import Which
 
@@ -286,15 +286,14 @@ class Continuations:
             for one in turn.readings
         )
         if more := next(filter(None, ways), None):
-            return leaning(self._in_named_rooms((more,), turn))
+            return leaning((self._in_named_room(more, turn),))
         if parse.act == UNDO and parse.is_sure():  # "this was wrong, make it back" opens nothing
             return parsed(parse, turn.before)
         of_the_world = parse.act.startswith(("weather.", "clock.")) and parse.chance >= MOST_SURE
         if of_the_world and parse.commands:  # "is it going to rain", after the mower
             return parsed(parse, turn.before)
-        elsewhere = only_look(parse.commands) and self._in_named_rooms(parse.commands, turn) != parse.commands
-        if turn.before.act and parse.named and parse.is_sure() and not elsewhere:
-            return parsed(parse, turn.before)  # "and shut the curtains" is not about the lamp before
+        if turn.before.act and parse.named and parse.is_sure():  # "and shut the curtains" is not about the lamp before
+            return parsed(parse, turn.before)
         exchanges = self._dialogue.past_looks_elsewhere(text, turn.exchanges)
         last = exchanges[0] if exchanges else turn.last
         commands_of = self._sentences.commands_in(turn.names, turn.room)
@@ -314,18 +313,15 @@ class Continuations:
             return self._of_one_named_by_its_place(turn)
         if meant == ():
             return self._questions.which_device
-        return TurnMeaning(choices=meant) if isinstance(meant, Choices) else leaning(self._in_named_rooms(meant, turn))
+        return TurnMeaning(choices=meant) if isinstance(meant, Choices) else leaning(meant)
 
-    def _in_named_rooms(self, meant: tuple[Command, ...], turn: DialogueTurn) -> tuple[Command, ...]:
-        """Return looks at the one room that is named, and not at what stands in another."""
+    def _in_named_room(self, look: Command, turn: DialogueTurn) -> Command:
+        """Return a look at the one room that is named, and not at what stands in another; what is none, as it is."""
         rooms = self._sentences.frames.rooms_in(turn.text, turn.names)
         elsewhere = {one.name for one in turn.names.devices if one.room not in rooms}
-        if len(rooms) != 1 or not only_look(meant):
-            return meant
-        [room] = rooms
-        return tuple(
-            with_target(one, {"room": room}) if one.arguments.get("device") in elsewhere else one for one in meant
-        )
+        if len(rooms) != 1 or not only_look([look]) or look.arguments.get("device") not in elsewhere:
+            return look
+        return with_target(look, {"room": next(iter(rooms))})
 
     def _of_one_named_by_its_place(self, turn: DialogueTurn) -> TurnMeaning | None:
         """Return what the parser reads of "the first one", done to that; the question which, of "the other one"."""

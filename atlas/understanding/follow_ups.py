@@ -14,14 +14,13 @@ from atlas.understanding.grammar import Grammar, Half
 from atlas.understanding.names import NOBODY, Names
 from atlas.understanding.patterns import pattern
 from atlas.understanding.several_moments import SeveralMoments
-from atlas.understanding.slots import Command
+from atlas.understanding.slots import TAKING_AWAY, Command
 from atlas.understanding.spoken_tools import open_spoken_tools
 from atlas.understanding.which import Places
 
 _HOUR = re.compile(rf"\b(?:\d{{1,2}}|{durations.UP_TO_99})(?: ?[ap]m)?\b", re.IGNORECASE)
 
 TOLD_LAST = "history.last"
-TAKEN_AWAY = (".cancel", ".skip", ".remove", ".clear", ".cancel_all")  # ends of the names of tools
 _SET = ("alarms.set", "reminders.add", "calendar.add")  # what may be moved, once it was set
 _CANCELLED = ("timers", "alarms", "reminders")  # topics of which one may stay while the others are cancelled
 
@@ -169,7 +168,7 @@ class FollowUps:
     def rued(self, text: str, history: Sequence[Message]) -> tuple[Command, ...]:
         """Return what puts back what was just taken away: "skip tomorrow's", "no, don't skip it, put it back"."""
         last, changed = last_call(history)
-        taken = last is not None and changed and last.name.endswith(TAKEN_AWAY)
+        taken = last is not None and changed and last.name.rpartition(".")[2] in (*TAKING_AWAY, "skip")
         return (Command(UNDO, {}),) if taken and self._rued.fullmatch(self._grammar.unmarked(text)) else ()
 
     def one_for_another(self, text: str, history: Sequence[Message]) -> tuple[Command, ...]:

@@ -43,17 +43,15 @@ from atlas.understanding.patterns import IN_MEMORY, Rewrites, SoughtPattern, pat
 from atlas.understanding.persons_rooms import room_of
 from atlas.understanding.said_to_one import SaidToOne
 from atlas.understanding.several_timers import SeveralTimers
-from atlas.understanding.slots import LATER, Command
+from atlas.understanding.slots import LATER, TAKING_AWAY, Command
 from atlas.understanding.spoken_tools import open_spoken_tools
 
 LONGEST_CHARACTERS = 300
 LONGEST_PIECES = 40
-SHORT_PIECES = 2  # of a question that only names somebody else
 SILENT = ("nothing", "talk", "cannot", "health", "emergency")
 _ORDINARY = ("nothing", "talk")  # where a likely wish is asked about
 AMEND = "amend"  # puts right what was done just before: another time, thing or number in its place
 _NEW = ("timers.start", "alarms.set", "reminders.add", "tasks.add", "notes.add", "calendar.add", "facts.remember")
-_TAKEN_AWAY = (".cancel", ".remove", ".cancel_all")  # ends of acts after which what they named is no more
 _NAMING = ("name", "seconds", "time", "about", "title", "items")  # arguments that name one thing of several
 _SAME: Mapping[str, Sequence[str]] = {  # argument → those of the call before that hold the same
     **dict.fromkeys(("title", "about", "text", "words"), ("title", "text", "about", "words")),
@@ -379,8 +377,7 @@ class Parser:
                 wanted = not self._forbids_message(likely, reading, names)
             else:
                 wanted = _looks(act) or not self._is_unwanted(likely, reading.text)
-            goes_on = before.act == act and len(reading.pieces) <= SHORT_PIECES  # "and Leo"
-            if act == "presence.where" and not goes_on and self.frames.calls_somebody(reading.text, names):
+            if act == "presence.where" and self.frames.calls_somebody(reading.text, names):
                 wanted = bool(self._whereabouts.search(reading.text))  # "tell me, Anna, who left the shoes there?"
             return (command,) if command and wanted else ()
         if self._forbids(likely, reading.text, names):
@@ -500,7 +497,8 @@ class Parser:
         tool, arguments = row.pop("tool", act), dict[str, Any]()
         goes_on = before.act.partition(".")[0] == act.partition(".")[0] and act not in _NEW
         another = self._goes_on_with.match(reading.text) if act == before.act == _REMINDER else None
-        gone = _NAMING if before.act.endswith(_TAKEN_AWAY) else ()  # "pause the other one", behind a timer's end
+        is_gone = before.act.rpartition(".")[2] in TAKING_AWAY  # "pause the other one", behind a timer's end
+        gone = _NAMING if is_gone else ()
         if act == LEAVE and before.person:
             arguments["person"] = before.person  # "is Ben in?", "leave him a message"
         for argument, slot in row.items():

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 
 from atlas.understanding.frame_words import spelled
 from atlas.understanding.names import NamedPlace, Names
@@ -30,11 +30,11 @@ class PersonsRooms:
         self._at = pattern(words, "at")
         self._in_room = words.get("in_room", "")
 
-    def written_out(self, text: str, names: Names, spoken_of: str) -> str | None:
+    def written_out(self, text: str, names: Names, spoken_of: Callable[[], str]) -> str | None:
         """Return a text with the name of the room in place of the person by whom it is named.
 
         "" where a person is named and nobody can tell which room is meant; `None` where no place is named by a person.
-        `spoken_of`: who was spoken of before, by name; "" for nobody or several.
+        `spoken_of` returns who was spoken of before, by name; "" for nobody or several.
         """
         match = self._at.search(text)
         if match is None:
@@ -44,6 +44,6 @@ class PersonsRooms:
             return None  # by the window, in the rain
         if match["they"]:
             before = [names.person(word.strip(",.")) for word in text[: match.start()].split()]
-            person = next(filter(None, reversed(before)), spoken_of)
+            person = next(filter(None, reversed(before)), "") or spoken_of()
         room = room_of(person, names) if person else None
         return f"{text[: match.start()]}{self._in_room.format(room.name)}{text[match.end() :]}" if room else ""

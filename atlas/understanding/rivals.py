@@ -31,12 +31,8 @@ WRITTEN = (
     *("reminders.add", "reminders.remove", "tasks.add", "tasks.done"),
 )
 
-UNTAUGHT = (
-    "world.number",
-    "world.choose",
-    "world.echo",
-    "history.last",
-)  # tools of which the parser was taught no sentence
+# Tools of which the parser was taught no sentence.
+UNTAUGHT = ("world.number", "world.choose", "world.echo", "history.last")
 
 
 @dataclass(frozen=True, slots=True)

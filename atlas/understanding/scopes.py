@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from atlas.understanding.choices import MeaningChoice
 from atlas.understanding.clarifications import Clarifications
-from atlas.understanding.command_traits import ADDING, PAST, TAKING_AWAY, only_look
+from atlas.understanding.command_traits import ADDING, PAST, only_look
 from atlas.understanding.contrasts import Contrasts
 from atlas.understanding.dialogue_turn import DialogueTurn, DialogueTurns, SpokenTurn, Understand
 from atlas.understanding.everything_off import EverythingOff
@@ -19,7 +19,7 @@ from atlas.understanding.names import NOBODY, Names
 from atlas.understanding.part_ways import PartWays
 from atlas.understanding.patterns import pattern
 from atlas.understanding.sentence_reader import SentenceReader
-from atlas.understanding.slots import Command
+from atlas.understanding.slots import TAKING_AWAY, Command
 
 
 class Scopes:

@@ -16,6 +16,7 @@ from atlas.understanding.patterns import Rewrites, pattern
 from atlas.understanding.templates import TOOL_OF_PUBLIC_INTENT
 
 LATER = "later.do"  # the tool that does another after a while
+TAKING_AWAY = ("cancel", "cancel_all", "clear", "remove")  # verbs of tools that take away what was written down
 LONGEST_NAME_WORDS = 3  # "pizza dough"; a longer name is a half-understood sentence
 LONGEST_PLACE_WORDS = 4
 LONGEST_ITEM_WORDS = 7

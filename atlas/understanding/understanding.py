@@ -257,8 +257,9 @@ class Reader:
 
     def _wanted(self, heard: SpokenTurn) -> TurnMeaning:
         """Return what is to be done, said or asked; of devices "at Mia's", in her room, and never anywhere else."""
-        spoken_of = self._turns.beside_history(heard).before.person
-        in_room = self._persons_rooms.written_out(heard.text, heard.names, spoken_of)
+        in_room = self._persons_rooms.written_out(
+            heard.text, heard.names, lambda: self._turns.beside_history(heard).before.person
+        )
         meant = self._wanted_there(heard.saying(in_room) if in_room else heard)
         if in_room is None:
             return meant

@@ -117,8 +117,7 @@ class Verification:
             return meant
         if any(one.topic != "home" for one in meant.commands):
             return meant
-        parse = self._sentences.parse(turn.readings[0], turn.names, turn.room, turn.before)
-        least = SURE_OF_A_DEVICE if meant.commands else MOST_SURE
+        parse, least = turn.parse, SURE_OF_A_DEVICE if meant.commands else MOST_SURE
         if parse.looks or parse.chance < least or not _are_named(parse, turn.names):
             return meant
         if not parse.commands or len(meant.commands) > len(parse.commands) or _are_one(parse.commands, meant.commands):

@@ -2,28 +2,14 @@
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { deedOf, type RuleFields, ruleSentence, ruleText } from "../src/pages/house/rule-words.ts";
+import { deedOf, NEW_RULE, type RuleFields, ruleSentence, ruleText } from "../src/pages/house/rule-words.ts";
 import { chosenOf, fits } from "../src/pages/house/tool-groups.ts";
 import { de } from "../src/strings/de.ts";
 import { de as deTools } from "../src/strings/de-tools.ts";
 import { en } from "../src/strings/en.ts";
 import { en as enTools } from "../src/strings/en-tools.ts";
 
-const rule = (fields: Partial<RuleFields>): RuleFields => ({
-  then: "deny",
-  because: "",
-  agents: [],
-  roles: [],
-  people: [],
-  rooms: [],
-  devices: [],
-  tools: [],
-  risks: [],
-  arguments: {},
-  hours: [],
-  days: [],
-  ...fields,
-});
+const rule = (fields: Partial<RuleFields>): RuleFields => ({ ...NEW_RULE, then: "deny", ...fields });
 const inEnglish = (fields: Partial<RuleFields>) => ruleSentence(rule(fields), en, enTools);
 const inGerman = (fields: Partial<RuleFields>) => ruleSentence(rule(fields), de, deTools);
 

@@ -10,7 +10,7 @@ import { Sheet } from "../../parts/sheet.tsx";
 import { momentOf } from "../../parts/when.ts";
 import { words } from "../../strings/index.ts";
 import { toolWords } from "../../strings/tool-words.ts";
-import { deedOf, type RuleFields, ruleSentence, ruleText, spanOf } from "./rule-words.ts";
+import { deedOf, NEW_RULE, type RuleFields, ruleSentence, ruleText, spanOf } from "./rule-words.ts";
 import { CHOICES, type Choice, chosenOf, GROUPS, type GroupName } from "./tool-groups.ts";
 
 export interface RuleWish {
@@ -31,26 +31,11 @@ type Result =
   | { state: "previewed"; of: string; preview: PreviewReply }
   | { state: "refused"; sentence: string };
 
-const NEW: RuleFields = {
-  then: "confirm",
-  because: "",
-  agents: [],
-  roles: [],
-  people: [],
-  rooms: [],
-  devices: [],
-  tools: [],
-  risks: [],
-  arguments: {},
-  hours: [],
-  days: [],
-};
-
 const fieldsOf = ({ id: _id, when: _when, editable: _editable, ...fields }: RuleItem): RuleFields => fields;
 
 export function RuleSheet({ wish: { rule, removes }, rules, tools, onClose }: RuleSheetProperties) {
   const say = words.value.house.rule;
-  const [fields, setFields] = useState<RuleFields>(rule ? fieldsOf(rule) : NEW);
+  const [fields, setFields] = useState<RuleFields>(rule ? fieldsOf(rule) : NEW_RULE);
   const [because, setBecause] = useState(rule?.because ?? null); // null until somebody writes it: then it is the sentence
   const [result, setResult] = useState<Result>({ state: "none" });
 

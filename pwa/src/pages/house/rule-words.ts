@@ -7,6 +7,22 @@ import { choiceOf, chosenOf, GROUPS, type GroupName } from "./tool-groups.ts";
 
 export type RuleFields = Omit<RuleItem, "id" | "when" | "editable">;
 
+/** A rule that holds for everything and everybody, and asks. */
+export const NEW_RULE: RuleFields = {
+  then: "confirm",
+  because: "",
+  agents: [],
+  roles: [],
+  people: [],
+  rooms: [],
+  devices: [],
+  tools: [],
+  risks: [],
+  arguments: {},
+  hours: [],
+  days: [],
+};
+
 /** "Unlocking doors and opening gates is refused for children, between 21:00 and 7:00." */
 export function ruleSentence(rule: RuleFields, words: Words, toolWords: ToolWords): string {
   const say = words.house.rule;
