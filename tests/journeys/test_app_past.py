@@ -68,4 +68,4 @@ def test_an_announcement_says_when_nothing_is_there_that_could_say_it(house: Run
     said = house.atlas("announce", "dinner is ready").stdout
     assert said.startswith("Nothing that could say it is connected now.")
     receipt = said.rpartition("[")[2].strip().rstrip("]")
-    assert "Taken back" in house.atlas("announce", "--take-back", receipt).stdout
+    assert "I won't say it." in house.atlas("announce", "--take-back", receipt).stdout
