@@ -63,7 +63,7 @@ def test_who_leaves_takes_everything_of_the_account_along(own_house: Running) ->
     with opened(own_house, token=token) as page:
         begin(page)
         page.evaluate("location.hash = '#/notes'")
-        expect(page.get_by_role("heading", name="Notes")).to_be_visible(timeout=ANSWER_MS)
+        expect(page.get_by_role("heading", name="Notes", exact=True)).to_be_visible(timeout=ANSWER_MS)
         page.evaluate("location.hash = '#/more'")
         page.get_by_role("button", name="Leave").click()
         page.get_by_role("button", name="Leave").click()
