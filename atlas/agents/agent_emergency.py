@@ -20,12 +20,11 @@ from atlas.conversation import Turn
 from atlas.errors import ConfigError
 from atlas.events import Emit
 from atlas.understanding.dialogue import recent
-from atlas.understanding.emergencies import Emergency, open_emergencies
+from atlas.understanding.emergencies import ADVICE, Emergency, open_emergencies
 from atlas.understanding.understanding import Understanding
 
 HELPLINES = Path(__file__).parent / "helplines.yaml"
 _LEARNT = {"health": "health", "emergency": "danger"}  # what a parser named → what is said to it
-ADVICE = ("health", "low", "vet")  # kinds that only ask for advice
 OPEN_TURNS = 4  # of a person after the one that told of an emergency
 
 

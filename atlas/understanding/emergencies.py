@@ -2,7 +2,8 @@
 
 A language says it in sentences/LANGUAGE/emergency.yaml: kinds in the order of their urgency, each with the patterns
 that tell it, and what only looks like one ("dying of laughter"); how people ask what to do, and say that it is over.
-English is read in every house: in fear people fall back on any language. To take calm talk for an emergency costs a
+English is read in every house: in fear people fall back on any language; but nobody asks for advice in one that the
+house does not speak, and "wart mal" is no wart. To take calm talk for an emergency costs a
 sentence; to miss one may cost more. So the words of one kind decide alone, and nothing else in a sentence takes them
 back but its own list of what it is not.
 """
@@ -10,7 +11,7 @@ back but its own list of what it is not.
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -19,6 +20,7 @@ import yaml
 from atlas.understanding.patterns import Rewrites, filled
 from atlas.understanding.templates import SENTENCES
 
+ADVICE = ("health", "low", "vet")  # kinds that only ask for advice
 LONGEST_CHARACTERS = 400  # of an utterance that are read: a longer one is a text, and none of a person in need
 
 
@@ -33,8 +35,10 @@ class Emergency:
 class EmergencyWords:
     """How some languages tell of them. Immutable."""
 
-    def __init__(self, tables: tuple[Mapping[str, Any], ...]) -> None:
-        self._tongues = tuple(_Tongue(table) for table in tables)
+    def __init__(self, tables: Sequence[Mapping[str, Any]], unspoken: Sequence[Mapping[str, Any]] = ()) -> None:
+        """Read all kinds in the languages of a house, and in ones unspoken there those that are no `ADVICE`."""
+        spoken = [_Tongue(table) for table in tables]
+        self._tongues = (*spoken, *(_Tongue(table, without=ADVICE) for table in unspoken))
 
     def of_kind(self, kind: str) -> Emergency:
         """Return what is the matter with whom nobody's patterns read: its kind was learnt."""
@@ -59,7 +63,7 @@ class EmergencyWords:
 
 
 class _Tongue:
-    def __init__(self, table: Mapping[str, Any]) -> None:
+    def __init__(self, table: Mapping[str, Any], without: tuple[str, ...] = ()) -> None:
         self.says: Mapping[str, str] = table["says"]
         parts: Mapping[str, str] = table["parts"]
         self._rewrites = Rewrites(table["rewrites"])
@@ -68,6 +72,7 @@ class _Tongue:
         self._kinds = [
             (kind["name"], _any_of(kind["patterns"], parts), _any_of(kind.get("not", ()), parts))
             for kind in table["kinds"]
+            if kind["name"] not in without
         ]
 
     def plain(self, text: str) -> str:
@@ -90,6 +95,8 @@ def _any_of(patterns: list[str] | tuple[str, ...], parts: Mapping[str, str]) -> 
 
 def open_emergencies(*languages: str) -> EmergencyWords:
     """Return how a house of these languages is told of emergencies: in each of them, and always in English."""
-    files = [SENTENCES / name / "emergency.yaml" for name in dict.fromkeys((*languages, "en"))]
-    tables = [yaml.safe_load(file.read_text(encoding="utf-8"))["emergency"] for file in files if file.is_file()]
-    return EmergencyWords(tuple(tables))
+    names = [name for name in dict.fromkeys((*languages, "en")) if (SENTENCES / name / "emergency.yaml").is_file()]
+    files = [SENTENCES / name / "emergency.yaml" for name in names]
+    tables = [yaml.safe_load(file.read_text(encoding="utf-8"))["emergency"] for file in files]
+    spoken = len([name for name in names if name in languages]) or 1
+    return EmergencyWords(tables[:spoken], tables[spoken:])

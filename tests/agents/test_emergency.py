@@ -53,6 +53,11 @@ def test_a_german_house_understands_a_cry_in_english_and_answers_in_it() -> None
     assert wording(emergency, GERMANY, spoken=False).startswith("Call 112 now")
 
 
+def test_advice_is_asked_for_in_a_language_of_the_house_alone() -> None:
+    assert open_emergencies("de").read("wart mal, hab ich morgen erst zur zweiten Stunde?") is None
+    assert open_emergencies("de", "en").read("I have a wart on my hand, what should I take for it?")
+
+
 @for_every(
     ("kind", "helplines", "text"),
     [
