@@ -10,6 +10,7 @@ from atlas.understanding.frame_words import LEAST_LETTERS, Token
 from atlas.understanding.names import GUARDED, NamedDevice, Names
 
 QUANTITIES = ("any", "all", "which", "how_many")  # of things, that a question asks for
+OF_A_ROOM = ("light", "climate", "cover", "fan")  # kinds of which people mean the one that is where they are
 
 
 class Targets:
@@ -18,11 +19,14 @@ class Targets:
     def __init__(self, words: Mapping[str, Any]) -> None:
         self._nicknames: Mapping[str, Sequence[str]] = words.get("nicknames", {})
         self._after: str = "" if words.get("compounds") else " "  # behind the place that begins a name
+        kinds = [row for row in words.get("kind", ()) if row["is"] in OF_A_ROOM]
+        self._common_nouns = {noun for row in kinds for noun in row["one"].split("|")}
         self._whole_kinds: Sequence[str] = words.get("whole_kinds", ())
         self._whole_when_off: Sequence[str] = words.get("whole_when_off", ())
 
     def of(self, tokens: Sequence[Token], names: Names, here: str) -> tuple[list[FrameTarget], str]:
         """Return what is named, and a room that nothing was named in."""
+        tokens = self.nearby(tokens, names, here)
         places = [token for token in tokens if token.category in ("room", "floor")]
         kinds = [token for token in tokens if token.category == "kind"]
         targets = [self._of_device(token, names, tokens, here) for token in tokens if token.category == "device"]
@@ -39,6 +43,23 @@ class Targets:
         homes = {one.room for one in names.devices if one.kind == "vacuum"} if sent else set()
         alone = next((room for room in rooms if room not in homes), "") if sent or not targets else ""
         return targets, alone
+
+    def nearby(self, tokens: Sequence[Token], names: Names, here: str) -> list[Token]:
+        """Return nouns where one that is only called by its kind, in another room, is what the speaker has nearby.
+
+        So "the blind" is Ruby's in her room, also where the living room's has "Blind" for a name.
+        """
+        anywhere = not here or any(one.category in ("room", "floor") for one in tokens)
+        return [one if anywhere or one.category != "device" else self._nearby(one, names, here) for one in tokens]
+
+    def _nearby(self, token: Token, names: Names, here: str) -> Token:
+        kind, shape = token.value.kind, token.value.shape
+        near = [one for one in names.devices if one.room == here and (one.kind, one.shape) == (kind, shape)]
+        if token.value in near or not near or token.text.casefold() not in self._common_nouns:
+            return token
+        if len(near) == 1:
+            return Token("device", near[0], near[0].name)
+        return Token("kind", (kind, shape, False), token.text)
 
     def _called_in_short(self, tokens: Sequence[Token], places: Sequence[Token], names: Names) -> list[FrameTarget]:
         """Return the door that only its place was said of: "unlock the back", "close the garage"."""

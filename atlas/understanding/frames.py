@@ -521,6 +521,10 @@ class Frames:
             tokens.append(Token("kind", (*kinds.pop(), many), ""))
         return self._targets.of(tokens, names, room)[0]
 
+    def nearby(self, tokens: Sequence[Token], names: Names, room: str) -> list[Token]:
+        """Return nouns as they are meant in a room: see `Targets.nearby`."""
+        return self._targets.nearby(tokens, names, room)
+
     def devices_in(self, words: str, names: Names, room: str) -> set[str]:
         """Return the names of the devices that some words name one by one."""
         targets = self._targets.of(self.lexicon.known_tokens(self._plain(words), names), names, room)[0]

@@ -219,7 +219,7 @@ class Parser:
 
     def _parse(self, text: str, names: Names, room: str, before: Before) -> Parse:
         text = self._written(text)
-        pieces = self._pieces(text, names)
+        pieces = self._nearby(self._pieces(text, names), names, room)
         read = self._read(text, pieces, before)
         if read is None:
             return Parse("nothing", 1.0)
@@ -269,6 +269,11 @@ class Parser:
         return replace(
             parse, choices=choices, unclear=unclear, half=None if commands else self._half(best.act, reading)
         )
+
+    def _nearby(self, pieces: Sequence[MaskedPiece], names: Names, room: str) -> Sequence[MaskedPiece]:
+        """Return pieces whose names are those of the devices that the speaker means where that is in `room`."""
+        near = iter(self.frames.nearby([one.token for one in pieces if one.token], names, room))
+        return [replace(one, token=next(near)) if one.token else one for one in pieces]
 
     def _as_complained(self, read: ActReading, text: str) -> ActReading:
         """Return what words surely ask for where the encoder took its opposite: "too quiet" is to be louder."""

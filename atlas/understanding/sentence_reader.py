@@ -106,12 +106,19 @@ class SentenceReader:
             return None
         public = self._public.read(self.frames.publicly(text), names, room)
         if isinstance(public, tuple):
-            public = tuple(map(self._without_no_name, public))
+            public = tuple(self._nearby(self._without_no_name(one), text, names, room) for one in public)
             if any(self._is_no_wish(one, text, names) for one in public):
                 return None
         if self.grammar.is_negated(text, names) and not (isinstance(public, tuple) and all(map(says_all, public))):
             return None
         return public
+
+    def _nearby(self, command: Command, text: str, names: Names, room: str) -> Command:
+        """Return a command for the one device here that is meant where one of another room is called "Blind"."""
+        named = self.frames.devices_in(text, names, room) if command.arguments.get("device") else set()
+        near = [one.name for one in names.devices if one.name in named and one.room == room]
+        nearer = room and len(near) == len(named) == 1 and command.arguments["device"] not in near
+        return replace(command, arguments={**command.arguments, "device": near[0]}) if nearer else command
 
     def _without_no_name(self, command: Command) -> Command:
         """Return a command for a timer without a name that is none: "wann ist der fertig"."""
