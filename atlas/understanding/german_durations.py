@@ -22,7 +22,7 @@ _WAYS = rf"""(?:
     | (?P<minute>(?:(?:einer?|ner?)[ ])?halben?[ ]minute)
     | (?P<half>anderthalb|(?:{_WORDS})(?=einhalb))(?:einhalb)?[ ](?P<half_unit>stunden?|minuten?)
     | (?P<amount>\d{{1,4}}(?:[.,]\d)?|{_WORDS})[ -]?(?P<unit>{_UNIT})
-    )\b"""
+    )\b(?P<more>[ ]und[ ](?:(?:eine?|ne)[ ])?halbe?[ns]?\b(?!\s*(?:so\b|stunde|minute|[a-zäöü]+(?:liter|pfund))))?"""
 _LOOSELY = re.VERBOSE | re.IGNORECASE
 _PART = re.compile(rf"\b(?={beginnings(_WAYS, 3, _LOOSELY)}){_WAYS}", _LOOSELY)
 
@@ -48,7 +48,8 @@ def _seconds(part: re.Match[str]) -> float:
         whole = 1 if part["half"].lower() == "anderthalb" else _NUMBERS[part["half"].lower()]
         return (whole + 0.5) * _unit(part["half_unit"])
     amount = part["amount"].lower().replace(",", ".")
-    return (_NUMBERS[amount] if amount in _NUMBERS else float(amount)) * _unit(part["unit"])
+    halves = 0.5 if part["more"] else 0.0  # "eine Stunde und halb"
+    return ((_NUMBERS[amount] if amount in _NUMBERS else float(amount)) + halves) * _unit(part["unit"])
 
 
 def _unit(word: str) -> int:

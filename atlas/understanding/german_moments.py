@@ -28,6 +28,8 @@ _FEAST = r"(?:heilig ?abend|weihnachten|silvester|neujahr|oster(?:n|montag|sonnt
 # An hour alone answers when: "acht", "halb acht" is a clock by itself. Digits are read as in every language.
 HOUR = re.compile(rf"(?:{_TEENS}|{_ONES})", re.IGNORECASE)
 HOURS = rf"(?:(?:halb|viertel (?:vor|nach)|dreiviertel) )?{_N}"
+# "morgen sechs dreißig", "Freitag acht" at the end of a sentence; "morgen zwei Eier" is no time.
+AFTER_DAY = rf" {HOURS}(?: (?:f(?:ü|ue)nfzehn|f(?:ü|ue)nfundvierzig|zehn|{_TENS})(?![\w'-])|(?= ?[.,!?]|$))"
 ATOMS: Mapping[str, Sequence[str]] = {
     "event": (),
     "often": (

@@ -92,6 +92,7 @@ BARE_HOUR = (
 )
 _BARE = re.compile(rf"{_N}(?: (?:oh )?{_N})?(?: o'?clock)?{_HALF}?(?![\w'-])", re.IGNORECASE)
 _BARE_AFTER_DAY = re.compile(rf" (?:half )?{_N}(?: {_N})?(?![\w'-]| (?:percent|degrees|{UNIT_WORDS}))", re.IGNORECASE)
+_GERMAN_AFTER_DAY = re.compile(german_moments.AFTER_DAY, re.IGNORECASE)
 _WITHIN_A_DAY = re.compile(r"minute|hour|stunde|stündlich|stuendlich", re.IGNORECASE)
 
 
@@ -128,7 +129,8 @@ def find(text: str) -> tuple[Moment, ...]:
             end = more.end()
         # "tomorrow six thirty": a bare number says when only right after a day.
         clocked = any(part.kind == "clock" for part in parts)
-        if not clocked and parts[-1].kind == "day" and (bare := _BARE_AFTER_DAY.match(text, end)):
+        after_day = not clocked and parts[-1].kind == "day"
+        if after_day and (bare := _BARE_AFTER_DAY.match(text, end) or _GERMAN_AFTER_DAY.match(text, end)):
             parts.append(MomentPart("clock", bare.group()))
             end = bare.end()
         pieces = tuple(MomentPart(part.kind, part.text.strip()) for part in parts)

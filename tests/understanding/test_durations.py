@@ -77,3 +77,9 @@ def test_an_hour_and_ten_is_seventy_minutes() -> None:
     assert [one.seconds for one in find("an hour and ten, timer please")] == [4200]
     assert [one.seconds for one in find("two hours and twenty on the timer")] == [8400]
     assert [one.seconds for one in find("an hour and ten people")] == [3600]
+
+
+def test_a_length_and_half_of_its_unit_is_one_length() -> None:
+    assert [one.seconds for one in find("ich koche Suppe, eine Stunde und halb")] == [5400]
+    assert [one.seconds for one in find("eine Stunde und eine halbe Stunde")] == [5400]
+    assert [one.seconds for one in find("zehn Minuten und halb so viel Salz")] == [600]
