@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from atlas.understanding.durations import find
+from atlas.understanding.durations import find, find_in_any_language
 from tests.conftest import for_every
 
 
@@ -80,6 +80,6 @@ def test_an_hour_and_ten_is_seventy_minutes() -> None:
 
 
 def test_a_length_and_half_of_its_unit_is_one_length() -> None:
-    assert [one.seconds for one in find("ich koche Suppe, eine Stunde und halb")] == [5400]
-    assert [one.seconds for one in find("eine Stunde und eine halbe Stunde")] == [5400]
-    assert [one.seconds for one in find("zehn Minuten und halb so viel Salz")] == [600]
+    assert [one.seconds for one in find_in_any_language("ich koche Suppe, eine Stunde und halb")] == [5400]
+    assert [one.seconds for one in find_in_any_language("eine Stunde und eine halbe Stunde")] == [5400]
+    assert [one.seconds for one in find_in_any_language("zehn Minuten und halb so viel Salz")] == [600]
