@@ -49,6 +49,15 @@ async def test_the_only_timer_needs_no_name(world: Any) -> None:
     assert await world.said("timers.list") == "There are no timers."
 
 
+async def test_the_only_timer_is_known_by_what_it_is_for_though_it_was_set_without_a_name(world: Any) -> None:
+    await world.ok("timers.start", seconds=720)
+    assert (await world.ok("timers.left", name="noodles")).text == "Your 12 minute timer has 12 minutes left."
+    await world.ok("timers.add", name="noodles", by_seconds=120)
+    assert (await world.refused("timers.cancel", name="laundry")).error == "not_found"
+    await world.ok("timers.start", seconds=300, name="egg")
+    assert (await world.refused("timers.left", name="noodles")).error == "not_found"
+
+
 async def test_several_timers_are_told_apart_by_their_original_length(world: Any) -> None:
     await world.ok("timers.start", seconds=300)
     await world.ok("timers.start", seconds=600)

@@ -82,3 +82,19 @@ def test_what_fills_a_pause_is_no_word_of_a_wish(text: str, fluent: str) -> None
 )
 def test_german_pauses_are_filled_with_other_words(text: str, fluent: str) -> None:
     assert GERMAN.fluent(text) == fluent
+
+
+@for_every(
+    ("spoken", "wanted"),
+    [
+        ("Ah, Milch auf die Liste", "Milch auf die Liste"),
+        ("Eier und, wie heißt das noch, Backpulver", "Eier und Backpulver"),
+        ("schick den, äh, den Krümel los", "schick den Krümel los"),
+        ("Geh, mach das Licht an", "mach das Licht an"),
+        ("Na, das Bad lass auch", "Na, das Bad lass auch"),
+        ("Ach", "Ach"),
+        ("Ach nein, Licht an", "Ach nein, Licht an"),
+    ],
+)
+def test_a_german_looks_for_the_word_in_the_first_turn_too(spoken: str, wanted: str) -> None:
+    assert GERMAN.without(spoken) == wanted

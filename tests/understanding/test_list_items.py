@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from atlas.understanding.grammar import Grammar
+from atlas.understanding.grammar import Grammar, open_grammar
 
 
 @pytest.mark.parametrize(
@@ -41,3 +41,16 @@ def test_two_words_for_one_thing_are_one(grammar: Grammar, text: str) -> None:
 )
 def test_only_the_thing_is_written_down(grammar: Grammar, text: str, thing: str) -> None:
     assert grammar.slots.tidy([text]) == [thing]
+
+
+@pytest.mark.parametrize(
+    ("things", "wanted"),
+    [
+        (["Schlagobers auch noch"], ["Schlagobers"]),
+        (["zwanzig Kilo Mehl", "a Hefe", "an Sack Salz"], ["zwanzig Kilo Mehl", "Hefe", "Sack Salz"]),
+        (["'s Salz", "noch Brot bitte"], ["Salz", "Brot"]),
+        (["Auflauf", "Anis", "Nochmalsalat"], ["Auflauf", "Anis", "Nochmalsalat"]),
+    ],
+)
+def test_german_words_around_a_thing_are_none_of_it(things: list[str], wanted: list[str]) -> None:
+    assert open_grammar("de").slots.tidy(things) == wanted

@@ -138,7 +138,7 @@ async def left(call: Call, name: Name = "", seconds: Length = 0, room: Room = ""
     lately = None if room or _any_fits(timers, name, seconds) else _announced(call, name, seconds)
     if lately:
         return Result(ended_sentence(lately, plain_label(lately), now), {"timers": [_shown(lately, now)]})
-    matching_timers = _narrow(call, timers, name, seconds, room)
+    matching_timers = _narrow(call, timers, _name_among(timers, name), seconds, room)
     _note_told(call, matching_timers)
     first, *others = matching_timers
     text = timers_text(matching_timers, now) if others else sentence(first, labels(timers)[first.id], now)
@@ -243,7 +243,7 @@ async def add(
 ) -> Result:
     """Make a timer longer or shorter by some seconds, or let it run for so many from now."""
     now = call.now()
-    timer, label = _one(call, name, seconds, room)
+    timer, label = _one(call, _name_among(_waiting(call), name), seconds, room)
     _refuse_ended(timer, label, now)
     if to_seconds:
         anew = replace(timer, seconds=to_seconds, set_at=now)
@@ -489,6 +489,12 @@ def _named(timers: Sequence[Timer], wanted: str) -> list[Timer]:
         return exact
     near = get_close_matches(wanted, [timer.name for timer in timers if timer.name], n=1, cutoff=0.75)
     return [timer for timer in timers if near and timer.name == near[0]]
+
+
+def _name_among(timers: Sequence[Timer], name: str) -> str:
+    """Return "" for a name of what the only timer, which has none, is for: "how long for the noodles?"."""
+    wanted, names = plain_name(name), [timer.name for timer in timers]
+    return name if names != [""] or _ID.fullmatch(wanted) else ""
 
 
 def _any_fits(timers: Sequence[Timer], name: str, seconds: int) -> bool:
