@@ -254,6 +254,18 @@ async def test_a_week_is_told_by_its_days(world: Any) -> None:
     assert text == "You have 1 event from Monday to Sunday, November 29: Yoga Monday at 7 PM."
 
 
+async def test_on_a_sunday_this_week_is_the_coming_one_too(world: Any) -> None:
+    world.clock[0] = NOW + 2 * 86_400
+    write(world, "yoga.ics", *YOGA)
+    text = await world.said("calendar.list", day="this week")
+    assert text == "You have 1 event from today to Sunday, November 29: Yoga tomorrow at 7 PM."
+
+
+async def test_a_day_in_digits_may_have_its_time_in_words_and_the_end_is_told(world: Any) -> None:
+    answer = await world.ok("calendar.add", title="Party", start="2026-12-05 at two", end="at four")
+    assert answer.text == "Added Party Saturday, December 5 at 2 PM until 4 PM."
+
+
 # ── edited by hand ─────────────────────────────────────────────────────────────────────────────────
 
 BROKEN = {
@@ -410,7 +422,7 @@ async def test_a_series_without_a_time_of_day_is_all_day(world: Any) -> None:
     text = await world.said("calendar.add", title="Grandma's birthday", start="on the 3rd of March every year")
     assert text == "Added Grandma's birthday Wednesday, March 3, all day, repeated."
     text = await world.said("calendar.add", title="Swimming", start="every Thursday at 4", end="at 5")
-    assert text == "Added Swimming Thursday at 4 PM, repeated."
+    assert text == "Added Swimming Thursday at 4 PM until 5 PM, repeated."
 
 
 async def test_this_year_and_the_next_are_spans_of_days(world: Any) -> None:

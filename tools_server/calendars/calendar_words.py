@@ -24,6 +24,7 @@ DAY = timedelta(days=1)
 LAST_YEAR = 9_000  # dates end with the year 9999, and every day needs one after it
 LONGEST = timedelta(days=370)  # that is looked at in one answer
 _ISO = re.compile(r"\d{4}-\d{2}-\d{2}")
+_ISO_MOMENT = re.compile(r"\d{4}-\d{2}-\d{2}(?!$| \D)")  # not "2026-12-24 at six"
 _NUMBERS = {"": 1, "other": 2, "second": 2, "third": 3, "fourth": 4, "two": 2, "three": 3, "four": 4, "six": 6}
 _EVERY = re.compile(rf"every (?:({'|'.join(filter(None, _NUMBERS))}|[1-9]\d?) )?(day|week|month|year)s?")
 PART_NAMES = {
@@ -126,7 +127,7 @@ def moves(call: Call, start: str, minutes: int, event: Event) -> tuple[datetime,
     words = start.strip()
     before = event.start.replace(tzinfo=None)
     with _readable(words):
-        if _ISO.match(words) and not _ISO.fullmatch(words):
+        if _ISO_MOMENT.match(words):
             at, timed = datetime.fromisoformat(words.replace(" ", "T", 1)), True
         else:
             meant = moving.moved(words, before, call.now(), call.zone)
@@ -160,7 +161,7 @@ def _moment(call: Call, text: str, on: datetime | None) -> tuple[datetime, bool,
         raise ToolFailed("invalid", _("When is it?"))
     if day := _iso_day(plain):
         return on_clocks(day, call.zone), True, ""
-    if _ISO.match(plain):
+    if _ISO_MOMENT.match(plain):
         with _readable(plain):
             return on_clocks(datetime.fromisoformat(plain.replace(" ", "T", 1)), call.zone), False, ""
     if on is not None and (hour := _time(call, plain)) is not None:

@@ -184,4 +184,5 @@ def shown(alarm: Alarm, now: float, zone: tzinfo | None) -> dict[str, Any]:
     """Return an alarm as data."""
     state = "off" if alarm.off else "ringing" if alarm.ringing_since is not None else "on"
     fields = {key: getattr(alarm, key) for key in ("id", "name", "person", "room", "rule", "at", "due_at", "missed_at")}
-    return {**fields, "silent": bool(alarm.silent), "state": state, "when": when_words(alarm, now, zone)}
+    iso = f"{local(alarm.at, zone):%Y-%m-%dT%H:%M}"
+    return {**fields, "iso": iso, "silent": bool(alarm.silent), "state": state, "when": when_words(alarm, now, zone)}

@@ -187,6 +187,7 @@ def _steps() -> Sequence[_Step]:
         (r"\bnächste[nr]? monat\b", "next month"),
         (r"\bdiese[nr]? monat\b", "this month"),
         (r"\bnächste[sn]? jahr\b", "next year"),
+        (r"\b(?:in der |f(?:ü|ue)r die )?kommenden? woche\b", "next week"),
         (r"\b(?:diese[sn]?|im rest des) jahr(?:es)?\b", "this year"),
         (r"\b(?:in den |die )?nächsten tagen?\b|\b(?:in den |die )nächsten paar tagen?\b", "next few days"),
         (rf"\b(?:an |am |zu )?({'|'.join(_FEASTS)})\b", lambda match: _FEASTS[match[1]]),

@@ -224,4 +224,5 @@ def shown(reminder: Reminder, now: float, zone: tzinfo | None) -> dict[str, Any]
     fields = {key: getattr(reminder, key) for key in ("id", "text", "person", "room", "rule", "heard", "at", "due_at")}
     lately = reminder.missed_at is not None and now - reminder.missed_at < TELL_MISSED_SECONDS
     fields["missed_at"] = reminder.missed_at if lately else None
-    return {**fields, "state": state, "when": when_words(reminder, now, zone)}
+    iso = "" if reminder.at is None else f"{local(reminder.at, zone):%Y-%m-%dT%H:%M}"
+    return {**fields, "iso": iso, "state": state, "when": when_words(reminder, now, zone)}

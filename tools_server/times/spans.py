@@ -15,6 +15,7 @@ from tools_server.values.language import text as _
 
 DAY = timedelta(days=1)
 FEW = 3  # days
+SUNDAY = 6
 _LEADING = re.compile(r"^(?:(?:on|at|over|for|during|in|the|this|coming) )+")
 _NEXT_DAYS = re.compile(r"next (?P<count>few|couple of|\d{1,2})? ?(?P<unit>day|week)s?")
 
@@ -79,6 +80,8 @@ def _several(words: str, today: date) -> DaySpan | None:
             return _one(today)
         case "yesterday":
             return _one(today - DAY)
+        case "week" if today.weekday() == SUNDAY:  # hardly anybody means the rest of that day
+            return DaySpan(today, monday + 14 * DAY)
         case "week" | "rest of the week" | "rest of week":
             return DaySpan(today, monday + 7 * DAY)
         case "next week":

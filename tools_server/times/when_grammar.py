@@ -127,6 +127,11 @@ def _last_day(reader: TimeReader, match: re.Match[str]) -> None:
         reader.every("YEARLY" if match["month"] else "MONTHLY")
 
 
+@_row(r"this year")
+def _this_year(_reader: TimeReader, _match: re.Match[str]) -> None:
+    """Take "Christmas this year" for Christmas: the next one is meant."""
+
+
 @_row(rf"(?:on )?(?:every|each) (?P<n>other |2nd )(?P<days>{WEEKDAY})")
 def _other_weekday(reader: TimeReader, match: re.Match[str]) -> None:
     reader.every("WEEKLY", 2, (weekday(match["days"]),))

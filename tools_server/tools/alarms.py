@@ -46,7 +46,7 @@ from tools_server.values.shapes import COMING, DUE, IDS
 from wall.roles import NOBODY
 
 ALARM = {"id": str, "name": str, "person": str, "room": str, "rule": str, "at": float, "due_at": float | None}
-ALARM |= {"missed_at": float | None, "silent": bool, "state": str, "when": str}
+ALARM |= {"missed_at": float | None, "iso": str, "silent": bool, "state": str, "when": str}
 ALARMS = {"alarms": [ALARM]}
 ALARMS_OR_ONE = {"alarms?": [ALARM], "alarm?": ALARM}
 

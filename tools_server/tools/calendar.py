@@ -43,6 +43,7 @@ from tools_server.sdk.state import StoredReceipt
 from tools_server.sdk.toolkit import Call, Result, ToolFailed, tool
 from tools_server.sdk.wording import capital, choices, chosen, one_line, plain, spoken, told_problems
 from tools_server.times.spans import DaySpan
+from tools_server.times.spoken_time import moment_words
 from tools_server.values.language import clock, plural, series
 from tools_server.values.language import text as _
 from tools_server.values.shapes import PROBLEM
@@ -215,7 +216,11 @@ async def add(
     after = await diary.add(call, server, text, name, begin)
     event = Event(name, begin, stop, all_day, one_line(place), "", uid, bool(rule), begin)
     often = _(", repeated") if rule else ""
-    sentence = _("Added {told}{often}.").format(told=event_text(event, call.local(), with_day=True), often=often)
+    words = event_text(event, call.local(), with_day=True)
+    if end and not all_day:
+        last = clock(stop) if stop.date() == begin.date() else moment_words(stop, call.local())
+        words += _(" until {day_words}").format(day_words=last)
+    sentence = _("Added {told}{often}.").format(told=words, often=often)
     return Result(
         sentence,
         {"event": _shown(event, server.name if server else "")},
