@@ -8,7 +8,7 @@ from functools import lru_cache
 
 from atlas.conversation import ToolCall
 from atlas.understanding import moments
-from atlas.understanding.chances import MOST_SURE, SURE_OF_SILENCE, SURE_OF_THE_ACT
+from atlas.understanding.chances import LIKELY_IN_PART, MOST_SURE, SURE_OF_SILENCE, SURE_OF_THE_ACT
 from atlas.understanding.choices import Choices, MeaningChoice
 from atlas.understanding.clarifications import Clarifications
 from atlas.understanding.command_traits import name_any, only_look
@@ -18,14 +18,17 @@ from atlas.understanding.grammar import Half
 from atlas.understanding.meaning import NO_DEED, TurnMeaning, leaning
 from atlas.understanding.parser import BROADCAST, LONGEST_CHARACTERS, SILENT, act_of
 from atlas.understanding.patterns import pattern
+from atlas.understanding.relative_moments import RelativeMoments, ToldMoment
 from atlas.understanding.rivals import parsed
 from atlas.understanding.scopes import Scopes
 from atlas.understanding.sentence_reader import SentenceReader
+from atlas.understanding.several_moments import EVENT, REMINDER
 from atlas.understanding.slots import LATER, TAKING_AWAY, Command
 from atlas.understanding.spoken_tools import SpokenTools, open_spoken_tools
 from atlas.understanding.which import Which
 
 SWITCHED = ("home.turn", "home.open", "home.close", "home.lock", "home.unlock")  # that twice is as good as once
+_AT_A_MOMENT = ("reminders.add", "alarms.set", "calendar.add", "calendar.list", "calendar.free", LATER)
 _LETTERS = re.compile(r"\w")
 MOST_PARSED = 2  # things that "it" may mean, in sentences that only the parser reads: each takes milliseconds
 
@@ -51,6 +54,7 @@ class Continuations:
         self._read_whole = read_whole
         self._half_of = lru_cache(1)(self._read_half)  # a turn asks twice
         self._which = Which(sentences.grammar)
+        self._relative_moments = RelativeMoments(sentences.grammar.tables.get("relative_moments", {}))
         self._table: SpokenTools = open_spoken_tools()
         words = sentences.grammar.tables.get("called_off", {})
         self._leaves_out = pattern(sentences.grammar.tables, "leaves_out")
@@ -270,6 +274,61 @@ class Continuations:
         call = ToolCall("", first[0].tool, first[0].arguments)
         more = self._dialogue.elsewhere(call, (), both[1], turn.names, turn.room)
         return leaning((first[0], more)) if more and more != first[0] else None
+
+    # ── when it is, told by another moment ──────────────────────────────────────────────────────────
+
+    def told_moment(self, turn: DialogueTurn) -> TurnMeaning | None:
+        """Return what is wanted at a moment that what was spoken of tells: "remind me an hour before".
+
+        Who only asks to be told is told what that is called.
+        """
+        made: list[Command] = []
+        for moment in self._relative_moments.read(turn.text, turn.exchanges) if turn.last.last else ():
+            alone = SpokenTurn((moment.text,), replace(turn.heard.turn, history=()), turn.names, (moment.text,))
+            commands = [one for one in self._read_whole(alone).commands if one.tool in _AT_A_MOMENT]
+            commands = commands or self._look_at(moment, turn) or self._reminder_of(moment, turn)
+            if not commands:
+                return None
+            made += commands
+        return leaning(tuple(made)) if made else None
+
+    def with_its_end(self, turn: DialogueTurn) -> TurnMeaning | None:
+        """Return an event with its end: "block out Wednesday from one to four for the budget"."""
+        span = self._relative_moments.lasting(turn.text)
+        if span is None:
+            return None
+        begins, end = span
+        meant = self._read_whole(turn.heard.saying(begins))
+        made = meant.commands
+        if [one.tool for one in made] != [EVENT] or {"end", "minutes"} & {*made[0].arguments}:
+            return None
+        return TurnMeaning(commands=(Command(made[0].tool, {**made[0].arguments, "end": end}),))
+
+    def dated(self, turn: DialogueTurn, meant: TurnMeaning) -> TurnMeaning:
+        """Return events on the day that was just looked up, or in the month, where they leave that out."""
+        if not turn.exchanges or not meant.commands or any(one.tool != EVENT for one in meant.commands):
+            return meant
+        made = []
+        for one in meant.commands:
+            start = self._relative_moments.dated(str(one.arguments.get("start", "")), turn.exchanges)
+            made.append(Command(one.tool, {**one.arguments, "start": start}, one.whole))
+        return replace(meant, commands=tuple(made))
+
+    def _look_at(self, moment: ToldMoment, turn: DialogueTurn) -> list[Command]:
+        """Return the look at a day that was spoken of, which the parser need not be as sure of."""
+        parse = self._sentences.parse(moment.text, turn.names, turn.room)
+        looks = parse.act == "calendar.list" and parse.chance >= LIKELY_IN_PART
+        return [*parse.commands] if looks else []
+
+    def _reminder_of(self, moment: ToldMoment, turn: DialogueTurn) -> list[Command]:
+        """Return the reminder of what was spoken of, where a sentence says nothing else to be reminded of."""
+        parse = self._sentences.parse(moment.text, turn.names, turn.room)
+        is_wish = parse.act == REMINDER and parse.chance >= SURE_OF_THE_ACT
+        if not (is_wish or self._relative_moments.tells(turn.text)) or not moment.thing.name:
+            return []
+        words = self._relative_moments.duty(moment.text) or (" ".join(parse.phrases("T")) if is_wish else "")
+        text = self._sentences.grammar.slots.as_task(words) or moment.thing.name
+        return [Command(REMINDER, {"text": text, "when": moment.when})]
 
     # ── what was just spoken of ─────────────────────────────────────────────────────────────────────
 

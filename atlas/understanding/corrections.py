@@ -224,6 +224,11 @@ class Corrections:
             return None
         return leaning((Command(UNDO, {}), Command(last.name, {**last.arguments, "items": things})))
 
+    def only_then(self, turn: DialogueTurn) -> TurnMeaning | None:
+        """Return what keeps the last entry from coming again, or that it never does: "just for tomorrow"."""
+        meant = self._follow_ups.only_then(turn.heard.text, turn.history, turn.last.things)
+        return leaning(meant) if meant else None
+
     def of_several(self, turn: DialogueTurn) -> TurnMeaning | None:
         """Return what puts one of several right: "not the eggs, cheese"; "keep the pasta one", of three timers."""
         for text in turn.readings:
@@ -232,6 +237,21 @@ class Corrections:
                 return leaning(meant)
         stays = self._follow_ups.spares_one(turn.text, turn.exchanges)
         return NO_DEED if stays else None  # "keep the rice one" cancels no rice timer
+
+    def moved(self, turn: DialogueTurn) -> TurnMeaning | None:
+        """Return what moves what was spoken of: "the clinic rang, they've shifted it to Friday, same time".
+
+        The other clauses of the sentence only say why.
+        """
+        clauses = [one.strip() for one in turn.text.split(",")]
+        for text in dict.fromkeys((turn.text, *clauses)):
+            if (command := self._follow_ups.moved(text, turn.exchanges)) or (
+                command := self._follow_ups.shifted(text, turn.history, turn.exchanges)
+            ):
+                others = [one for one in clauses if one and one not in text]
+                wishes = any(self._sentences.commands(one, turn.names, turn.room) for one in others)
+                return None if wishes else leaning((command,))
+        return None
 
     def of_last_deed(self, turn: DialogueTurn) -> TurnMeaning | None:
         """Return the last command as it was really meant: "no, at five"."""

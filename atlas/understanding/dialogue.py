@@ -14,6 +14,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from atlas.conversation import Message, ToolCall, Turn
+from atlas.understanding import moments
 from atlas.understanding.choices import Choices, ChoiceWords, MeaningChoice
 from atlas.understanding.devices import Arguments, without
 from atlas.understanding.frame_deeds import KIND_OF_ACT, most_by
@@ -48,6 +49,9 @@ class Referent:
     kind: str = ""  # of a device
     room: str = ""
     state: Mapping[str, Any] = field(default_factory=dict, compare=False)  # of a device, as it was then
+    at: str = field(default="", compare=False)  # when it is, on the clocks of the house: 2026-11-24T14:10, 2026-11-24
+    ends: str = field(default="", compare=False)
+    often: str = field(default="", compare=False)  # when it was wished, of what comes again and again
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,6 +63,7 @@ class EarlierTurn:
     things: tuple[Referent, ...]
     tried: tuple[ToolCall, ...] = ()  # all calls, also those that did not work
     request: str = ""  # in the person's words
+    day: str = ""  # that was looked up: 2026-12-25, or in words
 
     @property
     def last(self) -> ToolCall | None:
@@ -165,7 +170,19 @@ class Dialogue:
             for thing in unlike if call.arguments.get("quantity") == "all" and unlike else rows:
                 things[thing.topic, thing.id] = thing
         tried = tuple(call for message in messages for call in message.calls)
-        return EarlierTurn(tuple(calls), changed, tuple(things.values()), tried)
+        day = self._looked_up(calls[-1], results[calls[-1].id].get("data")) if calls else ""
+        return EarlierTurn(tuple(calls), changed, tuple(things.values()), tried, day=day)
+
+    def _looked_up(self, call: ToolCall, data: object) -> str:
+        """Return the one day that a look was about: "what's on on Tuesday", "when is Easter"."""
+        when = str(call.arguments.get(self._table.of(call.name).when, ""))
+        if not when or not self._table.only_looks(call.name) or not call.name.startswith(_OF_DAYS):
+            return ""
+        if isinstance(data, dict) and data.get("iso"):
+            return str(data["iso"])[:10]
+        parts = [part for one in moments.find(when) for part in one.parts]
+        days = [part.text for part in parts if part.kind == "day"]
+        return days[0] if len(days) == 1 and not _SPANS.search(days[0]) else ""
 
     def _things(self, call: ToolCall, data: object) -> Iterator[Referent]:
         topic = call.name.partition(".")[0]
@@ -176,7 +193,7 @@ class Dialogue:
         for row in [held] if isinstance(held, dict) else held if isinstance(held, (list, tuple)) else ():
             row = {rows.name: row} if isinstance(row, str) else row
             if isinstance(row, dict) and not row.get("checked") and _is_meant(call, row):
-                yield _thing(topic, rows, row)
+                yield _thing(topic, rows, row, str(call.arguments.get("when", "")))
 
     # ── what leans on it ────────────────────────────────────────────────────────────────────────────
 
@@ -796,11 +813,13 @@ def _is_so_now(state: Mapping[str, Any], kind: str, value: str) -> bool:
     return state.get(name) is wanted[1]
 
 
-def _thing(topic: str, rows: Rows, row: Mapping[str, Any]) -> Referent:
+def _thing(topic: str, rows: Rows, row: Mapping[str, Any], often: str) -> Referent:
     name, id = str(row.get(rows.name) or ""), str(row.get(rows.id) or row.get(rows.name) or "")
     state = row.get("state")
     kind, room = str(row.get("kind") or ""), str(row.get("room") or "")
-    return Referent(topic, name, id, rows.argument, kind, room, state if isinstance(state, dict) else {})
+    at, ends = (str(row.get(key) or "") if key else "" for key in (rows.at, rows.ends))
+    state = state if isinstance(state, dict) else {}
+    return Referent(topic, name, id, rows.argument, kind, room, state, at, ends, often if row.get("rule") else "")
 
 
 def _other(exchanges: Sequence[EarlierTurn], names: Names) -> Referent | None:
@@ -886,6 +905,8 @@ def with_target(command: Command, target: Mapping[str, Any]) -> Command:
 
 _OF_PERSONS = ("presence.where", "messages.leave")  # after which "him" is who was asked about, or told
 _WORD = re.compile(r"[\w'-]+")
+_OF_DAYS = ("calendar.", "clock.")  # looks by which a day is spoken of
+_SPANS = re.compile(r"week|month|year|woche|monat|jahr|tagen\b", re.IGNORECASE)  # several days, of which none is meant
 
 
 def _persons(exchange: EarlierTurn, names: Names) -> list[str]:

@@ -12,6 +12,7 @@ from atlas.understanding.meaning import TurnMeaning
 from atlas.understanding.names import Names
 from atlas.understanding.parser import NOT_PARSED, NOTHING, Before, Parse, act_of
 from atlas.understanding.patterns import act_pattern
+from atlas.understanding.relative_moments import RelativeMoments
 from atlas.understanding.sentence_reader import SentenceReader
 from atlas.understanding.slots import LATER
 
@@ -83,6 +84,7 @@ class DialogueTurns:
         self.dialogue = dialogue
         self.follow_ups = follow_ups
         self._corrects = act_pattern(sentences.grammar.tables, "corrects")
+        self._relative_moments = RelativeMoments(sentences.grammar.tables.get("relative_moments", {}))
 
     def beside_history(self, heard: SpokenTurn) -> DialogueTurn:
         """Return a turn beside its history, with the places and titles written out that it leaves to that."""
@@ -96,6 +98,7 @@ class DialogueTurns:
         if before.act:
             readings = tuple(self.dialogue.addressed(text, exchanges, heard.names) for text in readings)
             readings = tuple(self.dialogue.titled(text, exchanges) for text in readings)
+            readings = tuple(self._relative_moments.at_the_same_time(text, exchanges) for text in readings)
         return DialogueTurn(heard, readings, exchanges, last, before)
 
     def without_slips(self, turn: DialogueTurn) -> DialogueTurn:

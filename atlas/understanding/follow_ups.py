@@ -4,15 +4,18 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from itertools import takewhile
+from typing import Any
 
 from atlas.conversation import Message, ToolCall
 from atlas.understanding import durations, moments
 from atlas.understanding.devices import Arguments
-from atlas.understanding.dialogue import UNDO, Dialogue, EarlierTurn, read_result
+from atlas.understanding.dialogue import UNDO, Dialogue, EarlierTurn, Referent, read_result
 from atlas.understanding.grammar import Grammar, Half
 from atlas.understanding.names import NOBODY, Names
 from atlas.understanding.patterns import pattern
+from atlas.understanding.relative_moments import named_thing
 from atlas.understanding.several_moments import SeveralMoments
 from atlas.understanding.slots import TAKING_AWAY, Command
 from atlas.understanding.spoken_tools import open_spoken_tools
@@ -37,6 +40,7 @@ class FollowUps:
         self._shifts = re.compile(tables["shifts"], re.IGNORECASE)
         self._meant = re.compile(tables["meant"], re.IGNORECASE)
         self._followed = re.compile(tables["followed"], re.IGNORECASE)
+        self._only_then = pattern(tables, "only_then")
         self._bare_moment = pattern(tables, "bare_moment")
         self._rued, self._before_that = pattern(tables, "rued"), pattern(tables, "before_that")
         self._ends, self._fillers_behind = pattern(tables, "ends"), pattern(tables, "fillers_behind")
@@ -67,6 +71,12 @@ class FollowUps:
         self._weather_at: str = tables["weather_at"]
         self._on: Mapping[str, bool] = tables["on_or_off"]
         self._places = Places(tables)
+        moving: Mapping[str, Any] = tables.get("relative_moments", {})
+        self._moved_to, self._moved_by = pattern(moving, "moved_to"), pattern(moving, "moved_by")
+        self._sleeps_till = pattern(moving, "sleeps_till")
+        a_bit, self._bit = moving.get("a_bit", ("(?!)", ""))
+        self._a_bit = re.compile(a_bit, re.IGNORECASE)
+        self._ways: Mapping[str, str] = moving.get("ways", {})
         self._several_moments = SeveralMoments(tables.get("several_moments", {}))
 
     def correction(
@@ -87,8 +97,6 @@ class FollowUps:
             return (Command(UNDO, {"again": True}),)
         if last and self._taken_back.fullmatch(words):
             return self.taken_back(text, history)
-        if last and (shift := self._shift(last, changed, words, exchanges)):
-            return (shift,)
         if last and changed and self._is_same_length(last, words):
             return self._so_already(words)
         match = self._corrected.match(words)
@@ -164,6 +172,21 @@ class FollowUps:
         if made is None and loosely and not self._grammar.is_negated(rest):
             made = self._other_things(last, rest) or self._other_number(last, rest)
         return made or self._dialogue.other_one(last, rest, exchanges, names)
+
+    def only_then(self, text: str, history: Sequence[Message], things: Sequence[Referent]) -> tuple[Command, ...] | str:
+        """Return what keeps the last entry from coming again: "it's just for tomorrow, not every day".
+
+        What to say instead, where it never does; `()` for other words.
+        """
+        last, changed = last_call(history)
+        row, only = self._table.of(last.name) if last else None, self._only_then.fullmatch(self._grammar.unmarked(text))
+        if not (last and row and row.when and row.adds and changed and only and len(things) == 1):
+            return ()
+        if not things[0].often:
+            return str(self._grammar.tables["once_already"]).format(only["day"])
+        day = moments.whole(only["day"])
+        when = moments.corrected(str(last.arguments[row.when]), day) if day else ""
+        return (Command(UNDO, {}), Command(last.name, {**last.arguments, row.when: when})) if when else ()
 
     def rued(self, text: str, history: Sequence[Message]) -> tuple[Command, ...]:
         """Return what puts back what was just taken away: "skip tomorrow's", "no, don't skip it, put it back"."""
@@ -242,12 +265,42 @@ class FollowUps:
         match = self._contrast.fullmatch(text.strip())
         return match["rest"] if match else ""
 
+    def moved(self, text: str, exchanges: Sequence[EarlierTurn]) -> Command | None:
+        """Return what moves the one thing that was spoken of, or one that is named: "they've shifted it to Friday".
+
+        By how much is not always said: "a bit earlier" is a quarter of an hour, and the answer names the moment.
+        """
+        words = self._a_bit.sub(self._bit, self._grammar.unmarked(text))
+        spoken_of = next((one.things for one in exchanges[:2] if one.calls), ())
+        things = [one for one in spoken_of if one.at]
+        if match := self._moved_by.fullmatch(words):
+            given = match.groupdict()
+            if named := given["named"]:
+                things = [*named_thing(named.partition(" ")[2], exchanges)[0]]
+            way = self._ways.get((given.get("way") or given["behind"] or "").casefold())
+            return self._moves(things, f"{given['by']} {way}") if way else None
+        to = self._moved_to.search(words)
+        if to is None and things and things[0].topic == "alarms":
+            to = self._sleeps_till.search(words)
+        new = next(filter(None, to.groupdict().values())) if to else ""
+        moment = moments.whole(new) if new else None
+        return self._moves(things, moment.text) if moment else None
+
+    def shifted(self, text: str, history: Sequence[Message], exchanges: Sequence[EarlierTurn]) -> Command | None:
+        """Return what moves what was just written down, or told of, by a length of time: "an hour later"."""
+        last, changed = last_call(history)
+        return self._shift(last, changed, self._grammar.unmarked(text), exchanges) if last else None
+
+    def _moves(self, things: Sequence[Referent], when: str) -> Command | None:
+        shift = self._table.of(f"{things[0].topic}.change").shift if len(things) == 1 else {}
+        return Command(shift["tool"], {shift["which"]: things[0].id, shift["when"]: when}) if shift else None
+
     def _shift(self, last: ToolCall, changed: bool, text: str, exchanges: Sequence[EarlierTurn]) -> Command | None:
         """Return what "put it an hour later" does with what was just written down: it moves from where it stands.
 
         So it does with the one thing that was just told of.
         """
-        match = self._shifts.fullmatch(text)
+        match = self._shifts.fullmatch(self._a_bit.sub(self._bit, text))
         by = (match["by"] or match.groupdict().get("by_itself")) if match else ""
         if match is None or not by:
             return None
@@ -328,19 +381,33 @@ class FollowUps:
                 return longer
         if (match := self._followed.match(words)) is None:
             return None
-        rest = self._slips.split(next(part for part in match.groups() if part))[-1]  # "upstairs, I mean the hall"
+        rest = self._fillers_behind.sub(
+            "", self._slips.split(next(part for part in match.groups() if part))[-1]
+        )  # "upstairs, I mean the hall"
         if row.target and (other := self._dialogue.other_one(last, rest, exchanges, names)):
             return other
         if row.things:
             return self._other_things(last, rest, text)
         if row.more:
-            return self._anew(last, self._another.sub("", rest))
+            return self._anew(self._exactly(last, things), self._another.sub("", rest))
         if row.target and text.rstrip().endswith("?") and (look := _look_before(exchanges)):
             last, row = look, self._table.of(look.name)  # "is it locked?" – "lock it" – "and the front door?"
         if row.target or row.room or self._table.only_looks(last.name):
             made = None if row.target and things else self._anew(last, rest)
             return made or self._dialogue.elsewhere(last, things, rest, names, room) or self._in_place(last, rest)
         return None
+
+    def _exactly(self, last: ToolCall, things: Sequence[Referent]) -> ToolCall:
+        """Return a wish with the time of day that it came to: "at seven" was this evening, and so is "every Sunday"."""
+        when = self._table.of(last.name).when
+        at = things[0].at.partition("T")[2] if len(things) == 1 else ""
+        before = moments.find(str(last.arguments.get(when, "")))
+        exact = (
+            moments.whole(f"at {at}") if at and any(p.kind == "clock" for one in before for p in one.parts) else None
+        )
+        if exact is None:
+            return last
+        return replace(last, arguments={**last.arguments, when: moments.corrected(str(last.arguments[when]), exact)})
 
     def _the_same(
         self, last: ToolCall, same: re.Match[str], exchanges: Sequence[EarlierTurn], names: Names, room: str

@@ -48,11 +48,12 @@ ATOMS: Mapping[str, Sequence[str]] = {
         rf"(?:am )?{_WEEKDAY},? (?:(?:(?:den|dem) )?\d{{1,2}}\.(?! ?(?:\d|{_MONTH}))"
         r"|(?:den|dem) \d{1,2}(?= (?:an|um|zu|ab|gegen|dass|daran)\b|[,:]|$))",
         rf"(?:(?:am|den) )?{_NTH} {_MONTH}(?: 20\d\d)?",
+        rf"am \d{{1,2}}\.(?! ?(?:\d|{_MONTH}|{_WEEKDAY}))",
         rf"(?:(?:ü|ue)bermorgen|heute|morgen)(?: {_PART})?",
         rf"(?:am |{_NEXT} |am {_NEXT} )?{_WEEKDAY}{_PART}",
         rf"(?:am |{_NEXT} |am {_NEXT} )?{_WEEKDAY}(?: {_PART})?",
         rf"(?:am |an |zu )?{_FEAST}",
-        rf"(?:am |(?:ü|ue)bers )?(?:{_NEXT} )?wochenende|{_NEXT} (?:woche|monat|jahr)",
+        rf"(?:am |(?:ü|ue)bers )?(?:{_NEXT} )?wochenende|(?:in der )?{_NEXT} (?:woche|monat|jahr)",
         r"in den n(?:ä|ae)chsten (?:paar )?tagen|heute in (?:einer woche|acht tagen)",
         r"(?:am (?:morgen|vormittag|nachmittag|abend|mittag)|in der (?:fr(?:ü|ue)h|nacht))",
         r"morgens|vormittags|mittags|nachmittags|abends|nachts",

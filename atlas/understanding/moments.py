@@ -53,7 +53,7 @@ _ATOMS: dict[Kind, Sequence[str]] = {
         rf"(?:every|each) (?:other |{_NTH} |{_N} |half )?(?:minute|hour|(?:week|working )?day|weekend|week)s?",
         rf"(?:every|each) (?:other |{_NTH} |{_N} )?(?:month|year)s?",
         rf"(?:every|each) {_PART}",
-        r"(?:on |at )?(?:weekdays|workdays|weekends)|nightly|hourly|daily|weekly|monthly|yearly",
+        r"(?:on |at )?(?:weekdays|workdays|weekends)|nightly|hourly|(?-i:daily)|weekly|monthly|yearly",
         r"(?:once|twice|three times) (?:a|every|per) (?:hour|day|week|month|year)",
         rf"(?:on )?{_WEEKDAY}s(?:(?: and|,)? (?:on )?{_WEEKDAY}s)*",
         rf"(?:until|till|for) (?:the next )?{_N} (?:days|weeks|months)",
@@ -62,6 +62,7 @@ _ATOMS: dict[Kind, Sequence[str]] = {
     "day": (
         rf"(?:on )?{_WEEKDAY},? (?:on )?the (?:\d{{1,2}}(?:st|nd|rd|th)"
         rf"|{_NTH}(?= (?:at|to|from|in|around|by|that)\b|[,.?!]|$))(?! of\b)",
+        rf"(?:on )?the (?:{_NTH}|last) {_WEEKDAY} (?:of|in) {_MONTH}",
         rf"(?:on )?(?:the )?{_NTH} of {_MONTH}(?: 20\d\d)?|(?:on )?{_MONTH} (?:the )?(?:{_NTH}|\d{{1,2}})(?: 20\d\d)?",
         rf"(?:on )?\d{{1,2}} {_MONTH}(?: 20\d\d)?|\d{{4}}-\d\d-\d\d",
         rf"(?:an?|{_N}) (?:weeks?|fortnights?) (?:(?:on|from|after) )?(?:next )?(?:{_WEEKDAY}|today|tomorrow)",
@@ -76,7 +77,7 @@ _ATOMS: dict[Kind, Sequence[str]] = {
         rf"(?:(?:at|by|around|about) )?(?:half|(?:a )?quarter|{_N}(?: minutes)?) (?:past|to|before) "
         rf"(?:{_N}|noon|midnight)(?: o'?clock)?{_HALF}?",
         rf"(?:(?:at|by|around) )?(?:\d{{1,2}}[:.]\d\d{_HALF}?|{_N}(?: {_N})?{_HALF}|{_N} o'?clock{_HALF}?)",
-        r"(?:(?:at|by|around) )?(?:noon|midday|midnight)|first thing",
+        r"(?:(?:at|by|around) )?(?:noon|midday|midnight)|first thing(?! (?:i|we|on|that|in my)\b)",
         rf"(?:at|by|around) (?:half )?{_N}(?: (?:oh )?{_N})?(?! ?(?:percent|degrees|times|{UNIT_WORDS})\b)",
     ),
 }

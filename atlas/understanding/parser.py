@@ -108,14 +108,18 @@ class Parse:
         """Whether it is surely a deed on devices, now or later."""
         return self.is_sure() and not self.looks and all(one.tool.startswith(_OF_DEVICES) for one in self.commands)
 
+    def phrases(self, kind: str) -> list[str]:
+        """Return the phrases with this label, as they were said: "T" for what is to be written down."""
+        reading = _Reading(self.text, [one.piece for one in self.pieces], [one.label for one in self.pieces])
+        return reading.phrases(kind)
+
     def new_values(self) -> list[str]:
         """Return the words that stand in the place of others: each text to take as it is, then each time or number."""
-        reading = _Reading(self.text, [one.piece for one in self.pieces], [one.label for one in self.pieces])
         counted = [one.piece for one in self.pieces if one.label == "O" and one.piece.mask in (*_TIMES, "{DURATION}")]
         leads = {one: _LEADS.search(self.text[: one.start]) for one in counted if one.mask == "{N}"}  # "half | nine"
         starts = [lead.start() if (lead := leads.get(one)) else one.start for one in counted]
         spoken = (self.text[start : one.end] for start, one in zip(starts, counted, strict=True))
-        return [*reading.phrases("T"), *spoken]
+        return [*self.phrases("T"), *spoken]
 
     def is_sure(self, *, negated: bool = False) -> bool:
         """Whether it is done at once; `negated`: some word in it may say not to."""
@@ -225,14 +229,15 @@ class Parser:
             return Parse("nothing", 1.0)
         best, second = read.likely[:2]
         timers = best.act not in SILENT and any(one.act == "timers.start" for one in read.likely)
-        if timers and len(self._several_timers.read(text)) > 1:
+        several = timers and len(self._several_timers.read(text)) > 1
+        if several:
             best = LikelyAct("timers.start", max(best.chance, SURE))
         addressed = any(piece.mask == "{PERSON}" for piece in pieces)
         if addressed and {best.act, second.act} == {BROADCAST, LEAVE}:  # which of both, its own words tell
             best = replace(best, chance=best.chance + second.chance)
         of_devices = best.act not in (*SILENT, AMEND, "look", *self._slots, *self._canonical)
         least = SURE_TO_LOOK if best.act == "look" else MOST_SURE
-        if (of_devices or best.chance < least) and (both := self._both(text, names, room, before)):
+        if not several and (of_devices or best.chance < least) and (both := self._both(text, names, room, before)):
             return both
         if best.act == AMEND:
             return Parse(AMEND, best.chance, text=text, pieces=_labelled(pieces, read.labels(AMEND)))

@@ -169,7 +169,8 @@ class Requests:
             return self._wanted(turn.heard.saying(text)).commands
 
         moments = self._several_moments
-        several = moments.read(turn.text, commands_of) or moments.read_each(turn.text, commands_of)
+        ways = (moments.read, moments.read_each, moments.read_events)
+        several = next(filter(None, (read(turn.text, commands_of) for read in ways)), ())
         return TurnMeaning(commands=several) if several else None
 
     def joint_commands(self, turn: DialogueTurn) -> TurnMeaning | None:

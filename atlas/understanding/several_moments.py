@@ -12,15 +12,24 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from atlas.understanding import moments
+from atlas.understanding import german_moments, moments
+from atlas.understanding.durations import UP_TO_99
 from atlas.understanding.moments import Moment
 from atlas.understanding.patterns import pattern
 from atlas.understanding.slots import Command
 
 MOST_MOMENTS = 4
-WISHES = ("alarms.cancel", "alarms.set", "reminders.add", "later.do")  # that may be wished for several moments
+WISHES = (
+    "alarms.cancel",
+    "alarms.set",
+    "calendar.list",
+    "reminders.add",
+    "later.do",
+)  # that may be wished for several moments
 REMINDER = "reminders.add"
+EVENT = "calendar.add"
 _HOUR = re.compile(r"(?:(?:at|by|around|um|gegen) )?[^\W\d]*\d*(?: ?[ap]m| o'?clock| uhr)?", re.IGNORECASE)
+_LAST_WORD = re.compile(rf"\b(?:\d{{1,2}}|{UP_TO_99}|{german_moments.HOURS})\b", re.IGNORECASE)
 _LATE_HOUR = re.compile(r"\w+ (?:1[3-9]|2[0-3])(?: uhr| o'?clock)?|(?:1[3-9]|2[0-3]) uhr", re.IGNORECASE)
 _EARLY_HOUR = re.compile(r"(?:\w+ )?([1-9]|1[01])(?: uhr)?", re.IGNORECASE)
 
@@ -66,8 +75,11 @@ class SeveralMoments:
         self._first = re.compile(
             rf"\b(?:{lead}) (?P<bare>{moments.BARE_HOUR})(?=(?:{joint}) (?:(?:{lead}) )?\w)", re.IGNORECASE
         )
-        self._part = pattern(words, "part")
+        self._part, self._past = pattern(words, "part"), pattern(words, "past")
         self._lead_of_own, self._joins_own = pattern(words, "own_lead"), pattern(words, "own_joint")
+        self._lead_of_events, self._joins_events = pattern(words, "event_lead"), pattern(words, "event_joint")
+        self._puts_both, self._puts_it = pattern(words, "puts_both"), str(words.get("puts_it", ""))
+        self._bare_day, self._month = pattern(words, "bare_day"), pattern(words, "month")
         self._at, self._and, self._early = words.get("at", "{}"), words.get("and", ""), words.get("early", "{}")
 
     def read(self, text: str, commands: Callable[[str], Sequence[Command]]) -> tuple[Command, ...]:
@@ -95,6 +107,38 @@ class SeveralMoments:
                 return tuple(made)
         return ()
 
+    def read_events(self, text: str, commands: Callable[[str], Sequence[Command]]) -> tuple[Command, ...]:
+        """Return two events of one sentence: "dentist at ten past nine tomorrow and a stand-up at eleven".
+
+        The second is on the day, or in the month, of the first where it says none.
+        """
+        both = self._puts_both.search(text)
+        lead = self._lead_of_events.match(text)
+        if not (both or lead) or len(moments.find(text)) < 2:
+            return ()
+        behind = self._puts_it if both else ""
+        text = text[: both.start()] if both else text
+        for joint in self._joins_events.finditer(text, lead.end() if lead else 0):
+            first, second = text[: joint.start()], text[joint.end() :]
+            if not (moments.find(first) and moments.find(second)):
+                continue
+            second = self._on_the_day_of(first, f"{lead[0] if lead else ''} {second}".strip())
+            made = [*commands(first + behind), *commands(second + behind)]
+            if [one.tool for one in made] == [EVENT] * 2 and made[0].arguments["title"] != made[1].arguments["title"]:
+                return tuple(made)
+        return ()
+
+    def _on_the_day_of(self, first: str, second: str) -> str:
+        """Return words for a second event with the day or the month that those for the first name."""
+        [before, *_], [moment, *_] = moments.find(first), moments.find(second)
+        days = [part.text for part in before.parts if part.kind == "day"]
+        if days and {part.kind for part in moment.parts} == {"clock"}:
+            return f"{second[: moment.start]}{' '.join(days)} {second[moment.start :]}"
+        month, bare = self._month.search(" ".join(days)), self._bare_day.search(second)
+        if month is None or bare is None:
+            return second
+        return f"{second[: bare.end()]} {month[0]}{second[bare.end() :]}"
+
     def alone(self, text: str) -> JoinedMoments | None:
         """Return several moments that are all of a text: "every day at 8 AM and 8 PM"."""
         joined = self.joined(text.strip(" .!"))
@@ -102,7 +146,7 @@ class SeveralMoments:
 
     def joined(self, text: str) -> JoinedMoments | None:
         """Return the moments that stand side by side in a text, where there are several."""
-        text = self._timed(text)
+        text = self._timed(self._with_hour(text))
         matches = moments.find(text)
         for at, first in enumerate(matches):
             run = [first]
@@ -114,6 +158,13 @@ class SeveralMoments:
                 whens, rule = self._shared(run)
                 return JoinedMoments(text[: run[0].start], whens, rule, text[run[-1].end :])
         return None
+
+    def _with_hour(self, text: str) -> str:
+        """Return a text in which "ten past" behind an hour says which: "wake me at seven and again at ten past"."""
+        past = self._past.search(text)
+        clocks = [part.text for one in moments.find(text[: past.start()]) for part in one.parts] if past else []
+        hours = _LAST_WORD.findall(" ".join(clocks))
+        return f"{text[: past.end()]} {hours[-1]}{text[past.end() :]}" if past and hours else text
 
     def _timed(self, text: str) -> str:
         """Return a text in which every hour of a row of hours says that it is one: "at six and at seven"."""

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from atlas.understanding import durations
@@ -45,7 +45,7 @@ class SeveralTimers:
         if self._corrects.search(text):
             return ()
         counted = bool(self._counts.search(text))
-        parts = [part for part in self._parts(self._counts.sub(" ", text)) if part.seconds or part.number]
+        parts = self._whole_parts(self._parts(self._counts.sub(" ", text)))
         lengths = [part.seconds for part in parts if part.seconds]
         if not 1 < len(parts) <= MOST_TIMERS or not lengths:
             return ()
@@ -53,6 +53,15 @@ class SeveralTimers:
             return ()
         unit = _SECONDS_A_MINUTE if all(one % _SECONDS_A_MINUTE == 0 for one in lengths) else 1
         return tuple(self._timer(part, part.seconds or part.number * unit) for part in parts)
+
+    def _whole_parts(self, parts: Sequence[_Part]) -> Sequence[_Part]:
+        """Return the parts with a length, and with the words before that name it: "for the eggs, four minutes"."""
+        whole, before = list[_Part](), ""
+        for part in parts:
+            if part.seconds or part.number:
+                whole.append(replace(part, text=f"{before} {part.text}"))
+            before = part.text if not (part.seconds or part.number) and self._name.search(part.text) else ""
+        return whole
 
     def _timer(self, part: _Part, seconds: int) -> Command:
         name = self._name.search(part.text)

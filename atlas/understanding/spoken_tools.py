@@ -46,6 +46,8 @@ class Rows:
     name: str
     id: str
     argument: str
+    at: str = ""  # when it is
+    ends: str = ""
 
 
 @dataclass(frozen=True, slots=True)

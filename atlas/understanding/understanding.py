@@ -25,7 +25,7 @@ from atlas.understanding.custom import CustomMeaning, CustomReader
 from atlas.understanding.declined_wishes import DeclinedWishes
 from atlas.understanding.dialect import STRONG, Dialect
 from atlas.understanding.dialogue import UNDO, Dialogue, recent
-from atlas.understanding.dialogue_turn import DialogueTurns, SpokenTurn
+from atlas.understanding.dialogue_turn import DialogueTurn, DialogueTurns, SpokenTurn
 from atlas.understanding.endings import CLOSED_SECONDS, LOOK_SECONDS, SWEEPING_SECONDS, Endings
 from atlas.understanding.excepted_days import ExceptedDays
 from atlas.understanding.follow_ups import FollowUps
@@ -128,13 +128,14 @@ class Reader:
         self._scopes = scopes = Scopes(sentences, turns, questions, wanted)
         self._restrained = RestrainedDeeds(sentences, questions, wanted)
         corrections = Corrections(sentences, turns, slips, questions)
-        goes_on = Continuations(sentences, turns, scopes, questions, read_whole)
+        self._goes_on = goes_on = Continuations(sentences, turns, scopes, questions, read_whole)
         requests = Requests(sentences, slips, coverage, goes_on, questions, wanted)
         chances = SecondChances(sentences, turns, wishes, declined, scopes, questions, read_whole, with_chances)
         self._is_yes = requests.is_yes
         self._chances, self._verification = chances, Verification(sentences, coverage, chances, questions, with_chances)
         self._steps_as_spoken = (
-            *(goes_on.dictation, goes_on.called_off, goes_on.left_out, corrections.taken_back, corrections.stopped),
+            *(goes_on.dictation, goes_on.told_moment, corrections.moved, corrections.only_then, goes_on.with_its_end),
+            *(goes_on.called_off, goes_on.left_out, corrections.taken_back, corrections.stopped),
             *(corrections.other_way, corrections.in_another_room, corrections.beside_an_alarm, corrections.half_hour),
             *(corrections.as_it_was, corrections.of_several),
             *(declined.prohibition, scopes.restoration, scopes.all_but, scopes.but_otherwise, scopes.all_off),
@@ -289,8 +290,12 @@ class Reader:
         return self._chances.past_a_look(heard, meant) if is_unsure(meant) else meant
 
     def _read_whole(self, heard: SpokenTurn) -> TurnMeaning:
-        """Return what all words of a turn mean: the first of the ways in which the readings can be meant."""
+        """Return what all words of a turn mean, with the day that was spoken of where they leave it out."""
         turn = self._turns.beside_history(heard)
+        return self._goes_on.dated(turn, self._read_steps(turn))
+
+    def _read_steps(self, turn: DialogueTurn) -> TurnMeaning:
+        """Return the first of the ways in which the readings of a turn can be meant."""
         for step in self._steps_as_spoken:
             if (known := step(turn)) is not None:
                 return known
