@@ -305,6 +305,15 @@ async def test_a_step_is_taken_back_by_history(small: Small) -> None:
     assert small.state("Radio")["volume"] == 40
 
 
+async def test_some_of_what_was_changed_together_is_taken_back(small: Small) -> None:
+    await small.call("home.set", brightness=33, kind="light", everything=True)
+    assert small.state("Worktop")["brightness"] == 33
+    said = await small.said("history.undo", devices=["worktop"])
+    assert said.startswith("The Worktop in the Kitchen is now") and "Ceiling" not in said
+    assert small.state("Worktop")["brightness"] != 33
+    assert "haven't changed that" in (await small.refused("history.undo", devices=["radio"]))[1]
+
+
 async def test_speed_mode_and_degrees_of_either_unit_are_set_within_limits(small: Small) -> None:
     assert await small.said("home.set", speed=30) == "The Fan in the Bedroom is now at 30 percent."
     assert await small.said("home.set", mode="eco") == "The Thermostat in the Living Room is now set to eco."

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any, NamedTuple
 
 from tools_server.hubs.device_rules import permit_back
@@ -179,6 +180,18 @@ async def put_back(call: Call, stored_receipt: StoredReceipt) -> Result:
         permit_back(call, device, wanted)
         deeds.append((device, wanted))
     return await sent(call, deeds)
+
+
+def part_of(call: Call, stored_receipt: StoredReceipt, names: Sequence[str]) -> StoredReceipt | None:
+    """Return a change as if it had been made to devices of these names alone; `None` where it changed none of them."""
+    home, before, after = home_of(call), stored_receipt.before, stored_receipt.after
+    if not stored_receipt.tool.startswith("home.") or not isinstance(before, dict) or not isinstance(after, dict):
+        return None
+    wanted = {name.casefold() for name in names}
+    ids = [id for id in before if (device := home.now(id)) and device.name.casefold() in wanted]
+    if not ids:
+        return None
+    return replace(stored_receipt, before={id: before[id] for id in ids}, after={id: after[id] for id in ids})
 
 
 def refuse_guarded(devices: Sequence[Device], wanted: State) -> None:

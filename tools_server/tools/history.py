@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from itertools import islice
@@ -10,6 +10,7 @@ from typing import Annotated, Any
 
 from pydantic import Field
 
+from tools_server.hubs.deeds import part_of
 from tools_server.sdk.state import StoredReceipt
 from tools_server.sdk.toolkit import Call, Result, ToolFailed, ToolSpec, Undo, tool
 from tools_server.sdk.wording import capital
@@ -23,6 +24,7 @@ CHANGE = {"receipt": str, "at": float, "tool": str, "changed": str, "actor": dic
 
 MOST_TOLD = 50
 LOOKED_AT = 1_000  # the newest receipts; what a person did lately is among them
+MOST_DEVICES = 24  # that are put back at once
 LATELY_SECONDS = 3_600.0  # "that" is not last night's; a receipt's id reaches further
 
 
@@ -50,17 +52,50 @@ async def take_back(
     receipt: Annotated[str, Field(max_length=60, description="A receipt's id; empty is the last change")] = "",
     again: Annotated[bool, Field(description="true to do again what was taken back last")] = False,
     silence: Annotated[bool, Field(description="Only stop was said: what rings goes first")] = False,
+    devices: Annotated[
+        tuple[Annotated[str, Field(max_length=80)], ...],
+        Field(max_length=MOST_DEVICES, description="Only these of the devices that were changed together, by name"),
+    ] = (),
 ) -> Result:
     """Take back the last change, and the next time the one before it; or the one with a given receipt."""
     if silence and (stopped := stop_what_rings(call)):
         return replace(stopped, data={})
-    stored_receipt = _chosen(call, receipt.strip(), again=again)
+    if devices:
+        return await _take_back_parts(call, devices)
+    return await _take_back(call, _chosen(call, receipt.strip(), again=again))
+
+
+async def _take_back(call: Call, stored_receipt: StoredReceipt, *, in_part: bool = False) -> Result:
+    """Take back a change; of one that is taken back `in_part` the rest can still be taken back."""
     back = _allowed(call, stored_receipt)
+    undoes = "" if in_part else stored_receipt.id
     with _alone(call, stored_receipt):
         return await back(
-            replace(call, tool=stored_receipt.tool, arguments=stored_receipt.arguments, undoes=stored_receipt.id),
-            stored_receipt,
+            replace(call, tool=stored_receipt.tool, arguments=stored_receipt.arguments, undoes=undoes), stored_receipt
         )
+
+
+async def _take_back_parts(call: Call, devices: Sequence[str]) -> Result:
+    """Put some devices back as they were before the last request that changed any of them.
+
+    Raises `ToolFailed` when none of them was changed lately.
+    """
+    turn: str | None = None
+    results: list[Result] = []
+    for stored_receipt in call.state.receipts(LOOKED_AT):
+        same_request = turn is None or (turn and stored_receipt.turn == turn)
+        if not same_request or call.now() - stored_receipt.at > LATELY_SECONDS:
+            break
+        mine = not stored_receipt.undone_by and _seen(call, stored_receipt, everyone=False)
+        part = part_of(call, stored_receipt, devices) if mine else None
+        if part:
+            turn = stored_receipt.turn
+            in_part = len(part.before) < len(stored_receipt.before)
+            results.append(await _take_back(call, part, in_part=in_part))
+    if not results:
+        raise ToolFailed("not_found", _("I haven't changed that for you lately, so it is as it was."))
+    rows = [row for result in results for row in result.data["devices"]]
+    return replace(results[-1], text=" ".join(one.text for one in results), data={**results[-1].data, "devices": rows})
 
 
 # ── which change is meant ──────────────────────────────────────────────────────────────────────────
