@@ -20,6 +20,7 @@ class ExceptedDays:
     def __init__(self, words: Mapping[str, Any]) -> None:
         self._wish, self._exception = pattern(words, "wish"), pattern(words, "exception")
         self._every, self._other_day = pattern(words, "every"), pattern(words, "other_day")
+        self._alone = pattern(words, "alone")
         self._days: Mapping[str, str] = words.get("days", {})  # how each is called → how it is said in a rule
         self._groups: Mapping[str, Sequence[str]] = words.get("groups", {})
         self._rule: str = words.get("rule", "")
@@ -31,14 +32,33 @@ class ExceptedDays:
         if exception is None:
             return text
         wish = f"{text[: exception.start()]} {text[exception.end() :]}"
-        if self._other_day.search(self._every.sub("", wish)):
-            return text
-        words = next(filter(None, exception.groups())).casefold()
-        out = {spoken for day, spoken in self._days.items() if day in words}
-        out |= {day for group, days in self._groups.items() if group in words for day in days}
-        left = [spoken for spoken in dict.fromkeys(self._days.values()) if spoken not in out]
+        words = next(filter(None, exception.groups()))
+        return self.without(wish, words, implied=True).rstrip(" ,.!") or text
+
+    def are_days(self, words: str) -> bool:
+        """Tell whether words are days of the week and nothing else: "Wednesdays", "the weekend"."""
+        return bool(self._alone.fullmatch(words))
+
+    def without(self, rule: str, words: str, *, implied: bool = False) -> str:
+        """Return a rule without the days that some words name, of those on which it holds; "" where there are none.
+
+        `implied`: a rule that says no day holds on all of them.
+        """
+        every = self._every.search(rule)
+        if (every is None and not implied) or self._other_day.search(self._every.sub("", rule)):
+            return ""
+        named = self._named(every[0]) if every else ()
+        out = self._named(words)
+        left = [day for day in named or dict.fromkeys(self._days.values()) if day not in out]
         if not out or not left:
-            return text
-        rule = self._rule.format(f"{', '.join(left[:-1])} {self._and} {left[-1]}" if len(left) > 1 else left[0])
-        plain = self._every.sub(rule, wish, count=1) if self._every.search(wish) else f"{wish} {rule}"
-        return " ".join(plain.split()).rstrip(" ,.!")
+            return ""
+        days = self._rule.format(f"{', '.join(left[:-1])} {self._and} {left[-1]}" if len(left) > 1 else left[0])
+        plain = f"{rule[: every.start()]}{days}{rule[every.end() :]}" if every else f"{rule} {days}"
+        return " ".join(plain.split())
+
+    def _named(self, words: str) -> Sequence[str]:
+        """Return the days that words name, one by one or as a group."""
+        words = words.casefold()
+        days = [spoken for day, spoken in self._days.items() if day in words]
+        days += [day for group, members in self._groups.items() if group in words for day in members]
+        return list(dict.fromkeys(days))
