@@ -33,6 +33,7 @@ class Contrasts:
         self._only = pattern(words, "only")
         self._nouns: Mapping[str, str] = words.get("nouns", {})
         self._units = pattern(words, "units")
+        self._alone, self._verb_last = pattern(words, "alone"), pattern(words, "verb_last")
 
     def read(self, text: str, names: Names, room: str, commands: Commands) -> tuple[Command, ...] | None:
         """Return the deeds of a sentence that contrasts; `None` for any other, `()` where it is not clear what is."""
@@ -41,17 +42,41 @@ class Contrasts:
         for joint in islice(self._joint.finditer(text), MOST_JOINTS):
             wish, rest = text[: joint.start()].strip(" ,"), text[joint.end() :].strip(" ,.!")
             first = commands(wish) if wish and rest else ()
-            if len(first) != 1 or first[0].tool not in _DEEDS or "device" in first[0].arguments:
+            if len({(one.tool, one.arguments.get("on")) for one in first}) != 1 or first[0].tool not in _DEEDS:
                 continue
-            meant = self._contrasted(first[0], wish, joint[0], rest, names, room, commands)
+            if len(first) == 1 and "device" in first[0].arguments:
+                continue
+            concerned = [one for command in first for one in devices_of(command, names, room)]
+            meant = self._contrasted(first[0], concerned, wish, joint[0], rest, names, room, commands)
             if meant is not None:
                 return meant
         return None
 
+    def alone(self, text: str, names: Names) -> tuple[Command, ...] | None:
+        """Return what lets a lamp be the only one of its room that is on: "I only want the reading lamp on"."""
+        match = self._alone.fullmatch(text.strip(" .!"))
+        if match is None or not self._frames.only_names(match["left"], names):
+            return None
+        named = self._frames.devices_in(match["left"], names, "")
+        lamps = [one for one in names.devices if one.name in named]
+        places = {(one.kind, one.room) for one in lamps}
+        if len(places) != 1 or lamps[0].kind != "light" or not lamps[0].room:
+            return None
+        others = [one for one in names.devices if (one.kind, one.room) in places and one not in lamps]
+        turned = [*for_each(Command("home.turn", {"on": False}), others)]
+        return (*for_each(Command("home.turn", {"on": True}), lamps), *turned)
+
     def _contrasted(
-        self, first: Command, wish: str, joint: str, rest: str, names: Names, room: str, commands: Commands
+        self,
+        first: Command,
+        concerned: Sequence[NamedDevice],
+        wish: str,
+        joint: str,
+        rest: str,
+        names: Names,
+        room: str,
+        commands: Commands,
     ) -> tuple[Command, ...] | None:
-        concerned = devices_of(first, names, room)
         if self._frames.only_names(rest, names):
             part = self._named(rest, concerned, names, room)
             if not part or not self._only.search(joint):
@@ -69,6 +94,8 @@ class Contrasts:
 
     def _ways(self, first: Command, wish: str, rest: str) -> Iterator[str]:
         """Yield ways to say the second half by itself: with the noun and the unit of the first."""
+        if verb_last := self._verb_last.fullmatch(rest):
+            yield f"{verb_last['deed']} {verb_last['left']}"
         kind = str(first.arguments.get("kind", ""))
         noun = self._nouns.get(str(first.arguments.get("shape", "")) or kind) or self._nouns.get(kind, "")
         unit = self._units.search(wish)

@@ -102,7 +102,6 @@ class Dialogue:
         self._articles: Mapping[str, Sequence[str]] = words.get("articles", {})
         self._that_one = pattern(words, "that_one")
         self._plural = pattern(words, "plural")
-        self._owned = pattern(tables.get("frames", {}), "possessive")
         self._restores = pattern(words, "restores")
         self._indoors = pattern(words, "indoors")
         self._place = re.compile(words["there"], re.IGNORECASE)
@@ -123,7 +122,6 @@ class Dialogue:
         self._more = re.compile(words["more"], re.IGNORECASE)
         self._less = re.compile(words["less"], re.IGNORECASE)
         self._except = re.compile(words["except"], re.IGNORECASE)
-        self._spared = re.compile(words["spared"], re.IGNORECASE)
         self._over: str = words["over"]
         self._and_more = pattern(words, "and_more")
         self._supposes = pattern(words, "supposes")
@@ -370,29 +368,6 @@ class Dialogue:
         elsewhere = last.tried and not last.things and not any(call.name.startswith("home.") for call in last.tried)
         agrees = before.of_devices and before.things and self._agrees(refers[0], before.things)
         return exchanges[1:] if elsewhere and agrees else exchanges
-
-    def restoration(self, text: str, last: EarlierTurn, names: Names, room: str) -> tuple[Command, ...]:
-        """Return what undoes the last deed for those that a sentence leaves out of it: "but not the lamp"."""
-        out, call = self._spares(text), last.last
-        if out is None or call is None or call.name not in _REVERSED:
-            return ()
-        tool, switch = _REVERSED[call.name]
-        devices = _devices(last.things, names)
-        left = self._frames.named(out["left"], devices, names, room)
-        spared = [device for device in devices if any(_is_among(device, one.arguments) for one in left)]
-        whose = f"{out['left'].casefold()} "  # "but not Mia's"
-        spared = spared or [one for one in devices if self._owned.search(out["left"]) and _begins(one, whose)]
-        reversed_by = {switch: not call.arguments.get(switch)} if switch else {}
-        return tuple(Command(tool, {**reversed_by, "device": device.name}) for device in spared)
-
-    def spares(self, text: str) -> bool:
-        """Tell whether a whole text only leaves something out of what was done: "except the bedroom"."""
-        return self._spares(text) is not None
-
-    def _spares(self, text: str) -> re.Match[str] | None:
-        first = text.partition(",")[0]  # "except the bedroom, I'm going up in a minute"
-        words = (self._grammar.unmarked(text), self._grammar.unmarked(first))
-        return next(filter(None, map(self._spared.fullmatch, words)), None)
 
     def chosen(self, question: str, text: str, names: Names, room: str, commands: Commands) -> tuple[Command, ...]:
         """Return what was wanted of something before it was asked which, and now it is said: "the radio, I mean"."""
@@ -874,11 +849,6 @@ def _is_among(device: NamedDevice, named: Mapping[str, Any]) -> bool:
     return named.get("kind") == device.kind and named.get("room") == device.room
 
 
-def _begins(device: NamedDevice, word: str) -> bool:
-    """Whether a device, or its room, is called by a word and something more."""
-    return any(name.casefold().startswith(word) for name in (device.name, device.room, *device.aliases))
-
-
 def _is_so(thing: Referent, command: Command) -> bool:
     """Whether a thing was already as a command would have it."""
     on = ("on", command.arguments.get("on") is True) if command.tool == "home.turn" else None
@@ -931,11 +901,6 @@ _STATES = {
     "locked": ("locked", True),
     "unlocked": ("locked", False),
     "playing": ("playing", True),
-}
-_REVERSED: Mapping[str, tuple[str, str]] = {  # what undoes a deed, and the switch of it that is turned round
-    "home.turn": ("home.turn", "on"),
-    "home.open": ("home.close", ""),
-    "home.close": ("home.open", ""),
 }
 _GOALS: Mapping[str, tuple[str, bool]] = {  # what a thing is after a deed
     "home.lock": ("locked", True),

@@ -43,6 +43,7 @@ class Exemptions:
         self._keeps = pattern(words, "keeps")
         self._deed = pattern(words, "deed")
         self._and = pattern(words, "and")
+        self._whose = pattern(words, "whose")
         self._after = [re.compile(way, re.IGNORECASE) for way in words.get("after", ())]
         self._before = [re.compile(way, re.IGNORECASE) for way in words.get("before", ())]
 
@@ -78,9 +79,8 @@ class Exemptions:
                 continue
             of_it = devices_of(command, names, room)
             concerned += of_it
-            others = [
-                device for device in of_it if not self._is_left(device, exemption.exempt_words, of_it, names, room)
-            ]
+            left = self.left_of(exemption.exempt_words, of_it, names, room)
+            others = [device for device in of_it if device not in left]
             if len(others) == len(of_it):
                 done.append(command)
                 continue
@@ -111,9 +111,13 @@ class Exemptions:
 
     def _parts(self, left: str, names: Names) -> list[str]:
         """Return what is left alone, one by one; `[]` where some word of it names nothing here."""
-        parts = [part for part in self._and.split(left) if part.strip()]
+        parts = [self._whose.sub("", part) for part in self._and.split(left) if part.strip()]
         read = parts and not self._deed.search(left) and all(self._frames.only_names(part, names) for part in parts)
         return parts if read else []
+
+    def left_of(self, left: str, devices: Sequence[NamedDevice], names: Names, room: str) -> list[NamedDevice]:
+        """Return those of some devices that words for what is left alone name."""
+        return [device for device in devices if self._is_left(device, left, devices, names, room)]
 
     def _is_left(self, device: NamedDevice, left: str, like: Sequence[NamedDevice], names: Names, room: str) -> bool:
         for part in self._parts(left, names):

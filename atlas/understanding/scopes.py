@@ -11,13 +11,14 @@ from atlas.understanding.command_traits import ADDING, PAST, only_look
 from atlas.understanding.contrasts import Contrasts
 from atlas.understanding.dialogue_turn import DialogueTurn, DialogueTurns, SpokenTurn, Understand
 from atlas.understanding.everything_off import EverythingOff
-from atlas.understanding.exemptions import Exemptions
+from atlas.understanding.exemptions import Exemption, Exemptions
 from atlas.understanding.list_names import on_named_list, with_near_name
-from atlas.understanding.meaning import NO_DEED, TurnMeaning, leaning
+from atlas.understanding.meaning import NO_DEED, TurnMeaning
 from atlas.understanding.named_places import NamedPlaces
 from atlas.understanding.names import NOBODY, Names
 from atlas.understanding.part_ways import PartWays
 from atlas.understanding.patterns import pattern
+from atlas.understanding.second_thoughts import SecondThoughts
 from atlas.understanding.sentence_reader import SentenceReader
 from atlas.understanding.slots import TAKING_AWAY, Command
 
@@ -35,6 +36,7 @@ class Scopes:
         self._questions = questions
         self._wanted = wanted
         self._exemptions = Exemptions(tables.get("exempt", {}), self._frames)
+        self._second_thoughts = SecondThoughts(sentences, turns, self._exemptions)
         self._contrasts = Contrasts(tables.get("apart", {}), self._frames)
         self._everything_off = EverythingOff(tables.get("everything_off", {}), self._frames.lexicon)
         self._part_ways = PartWays(tables.get("part_ways", {}))
@@ -46,15 +48,15 @@ class Scopes:
 
     # ── wishes that say how far they reach ──────────────────────────────────────────────────────────
 
-    def restoration(self, turn: DialogueTurn) -> TurnMeaning | None:
-        """Return how it was for the one that should have been left alone: "wait, not the lamp"."""
-        commands = self._turns.dialogue.restoration(turn.heard.text, turn.last, turn.names, turn.room)
-        return leaning(commands) if commands else None
+    def exception(self, turn: DialogueTurn) -> TurnMeaning | None:
+        """Return what puts back what should have been left alone: "wait, not the lamp"."""
+        return self._second_thoughts.part(turn)
 
     def all_but(self, turn: DialogueTurn) -> TurnMeaning | None:
         """Return the wish of a sentence without what it leaves alone: "all off, only the tree stays on"."""
         text = self._turns.dialogue.here_by_name(turn.text, turn.room)  # "all off except this room"
-        exemption = self._exemptions.read(turn.text, turn.names) or self._exemptions.read(text, turn.names)
+        ways = filter(None, (turn.text, text, self._frames.without_reason(turn.text)))
+        exemption = next(filter(None, (self._exemptions.read(one, turn.names) for one in ways)), None)
         if exemption is None:
             match = self._exemptions.excepts(turn.text)
             unread = match and self._is_wish_but_for(turn.text, turn.text[: match.start()], turn.names)
@@ -65,10 +67,29 @@ class Scopes:
             return None  # a question, or words to write down: "remind me to lock all but the back door"
         if commands and commands[-1].tool.startswith(PAST):
             return None  # "forget everything but …" forgets nothing
+        if meant.choices and not commands:
+            return self._but_for(meant.choices.choices, exemption, turn)
         if not commands:
             return self._questions.which_device if meant or self._frames.wants_a_deed(exemption.wish) else None
         rest = self._exemptions.without(commands, exemption, turn.names, turn.room)
+        if not rest and turn.room and self._frames.places_alone(exemption.exempt_words, turn.names) - {turn.room}:
+            rest = self._exemptions.without(list(map(_everywhere, commands)), exemption, turn.names, turn.room)
         return TurnMeaning(commands=rest) if rest else self._questions.which_device
+
+    def _but_for(self, choices: Sequence[MeaningChoice], exemption: Exemption, turn: DialogueTurn) -> TurnMeaning:
+        """Return what a wish may mean without what it leaves alone: "all off but the hall" is not of another room."""
+        made = [
+            (one.label, self._exemptions.without(one.commands, exemption, turn.names, turn.room)) for one in choices
+        ]
+        all_of = {one.label: one.commands for one in choices}
+        left = [MeaningChoice(label, commands) for label, commands in made if commands and commands != all_of[label]]
+        left = left or [
+            MeaningChoice(label, commands) for label, commands in made[:1] if commands
+        ]  # what goes on anyway
+        elsewhere = len(choices) > 1 or self._frames.places_alone(exemption.exempt_words, turn.names)
+        if len(left) == 1 and elsewhere:
+            return TurnMeaning(commands=left[0].commands)
+        return self._questions.among(left) if left else self._questions.which_device
 
     def all_but_now(self, earlier: str, turn: DialogueTurn) -> TurnMeaning | None:
         """Return the wish of the sentence before without what is named now: "all off except", "the lamp"."""
@@ -95,17 +116,31 @@ class Scopes:
 
     def but_otherwise(self, turn: DialogueTurn) -> TurnMeaning | None:
         """Return the wish of a sentence that wants something else of a part: "all off, only the hall on"."""
-        if self._frames.asks(turn.text) or self._grammar.is_negated(turn.text, turn.names):
+        if self._frames.asks(turn.text):
             return None
-        commands_of = self._sentences.commands_or_learned_in(turn.names, turn.room)
-        meant = self._contrasts.read(turn.text, turn.names, turn.room, commands_of)
+        meant = self._contrasts.alone(turn.text, turn.names)
+        if meant is None:
+            meant = self._contrasts.read(turn.text, turn.names, turn.room, lambda text: self._commands(text, turn))
         if meant is None:
             return None
         return TurnMeaning(commands=meant) if meant else self._questions.which_device
 
+    def _commands(self, text: str, turn: DialogueTurn) -> tuple[Command, ...]:
+        """Return what words are by themselves, or of what was just spoken of: "turn those off"."""
+        if self._grammar.is_negated(text, turn.names):
+            return ()
+        commands_of = self._sentences.commands_or_learned_in(turn.names, turn.room)
+        if turn.exchanges and not self._frames.names_one(text, turn.names):
+            meant = self._turns.dialogue.referring(text, turn.exchanges, commands_of, turn.names, turn.room)
+            if isinstance(meant, tuple) and meant:
+                return meant
+        return commands_of(text)
+
     def all_off(self, turn: DialogueTurn) -> TurnMeaning | None:
         """Return what turns off everything there is in a place, or the question in which: never what was spoken of."""
-        meant = self._everything_off.read(turn.text, turn.names, turn.room)
+        spoken_of = {thing.name for one in turn.exchanges[:1] for thing in one.things if thing.topic == "home"}
+        devices = [one for one in turn.names.devices if one.name in spoken_of]
+        meant = self._everything_off.read(turn.text, turn.names, turn.room, devices)
         if meant is None:
             return None
         return self._questions.among(meant) if isinstance(meant, list) else TurnMeaning(commands=meant)
@@ -139,7 +174,7 @@ class Scopes:
             return NO_DEED
         if not any(one.tool.startswith("home.") for one in meant.commands) or only_look(meant.commands):
             return meant
-        if meant.leans and self._turns.dialogue.spares(heard.text):
+        if meant.leans and meant == self.exception(self._turns.beside_history(heard)):
             return meant  # "except in the hall", of what was done before
         exempting = filter(self._exemptions.is_sure_to_exempt, heard.readings)
         by_name = (self._turns.dialogue.here_by_name(text, heard.room) for text in exempting)
@@ -183,3 +218,10 @@ class Scopes:
             return meant
         label = self._new_list.format(unknown.arguments["list"])
         return self._questions.among([MeaningChoice(label, meant.commands)])
+
+
+def _everywhere(command: Command) -> Command:
+    """Return a deed on a kind of nowhere in particular as one in the whole house: it leaves another room alone."""
+    given = command.arguments
+    is_placed = "kind" not in given or {"device", "room", "floor"} & {*given}
+    return command if is_placed else replace(command, arguments={**given, "everything": True})

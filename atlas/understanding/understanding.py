@@ -24,7 +24,7 @@ from atlas.understanding.coverage import Coverage
 from atlas.understanding.custom import CustomMeaning, CustomReader
 from atlas.understanding.declined_wishes import DeclinedWishes
 from atlas.understanding.dialect import STRONG, Dialect
-from atlas.understanding.dialogue import UNDO, Dialogue, recent
+from atlas.understanding.dialogue import NOTHING_BEFORE, UNDO, Dialogue, EarlierTurn, recent
 from atlas.understanding.dialogue_turn import DialogueTurn, DialogueTurns, SpokenTurn
 from atlas.understanding.endings import CLOSED_SECONDS, LOOK_SECONDS, SWEEPING_SECONDS, Endings
 from atlas.understanding.excepted_days import ExceptedDays
@@ -135,10 +135,10 @@ class Reader:
         self._chances, self._verification = chances, Verification(sentences, coverage, chances, questions, with_chances)
         self._steps_as_spoken = (
             *(goes_on.dictation, goes_on.told_moment, corrections.moved, corrections.only_then, goes_on.with_its_end),
-            *(goes_on.called_off, goes_on.left_out, corrections.taken_back, corrections.stopped),
+            *(goes_on.called_off, goes_on.left_out, corrections.taken_back, scopes.exception, corrections.stopped),
             *(corrections.other_way, corrections.in_another_room, corrections.beside_an_alarm, corrections.half_hour),
             *(corrections.as_it_was, corrections.of_several),
-            *(declined.prohibition, scopes.restoration, scopes.all_but, scopes.but_otherwise, scopes.all_off),
+            *(declined.prohibition, scopes.all_but, scopes.but_otherwise, scopes.all_off),
             *(requests.how_things_are, declined.to_nobody, goes_on.not_after_all, declined.retraction),
             *(goes_on.answer, goes_on.which_device, goes_on.elsewhere, goes_on.nowhere),
             *(goes_on.at_another_time, requests.mere_yes, goes_on.one_of_several),
@@ -246,7 +246,8 @@ class Reader:
         """
         if [one.tool for one in meant.commands] != [UNDO] or meant.commands[0].arguments:
             return meant
-        last, undo = self._turns.beside_history(heard).last, Command(UNDO, {})
+        exchanges, undo = self._turns.beside_history(heard).exchanges, Command(UNDO, {})
+        last = _changing(exchanges)
         deeds = [call.name for call in last.calls if not self._table.only_looks(call.name)]
         history = recent(heard.turn)
         in_question = not last.calls and bool(history) and history[-1].text.endswith("?")
@@ -340,6 +341,15 @@ class Reader:
         meant = self.read(text, names)
         tools = {command.tool for command in meant.commands} | set(meant.half.tools if meant.half else ())
         return self.grammar.wants_silence(text) or any(tool.startswith(RINGING_TOOLS) for tool in tools)
+
+
+def _changing(exchanges: Sequence[EarlierTurn]) -> EarlierTurn:
+    """Return the last exchange; the one before, where the last wanted its things to be as they were already."""
+    if not exchanges:
+        return NOTHING_BEFORE
+    last, *before = exchanges
+    same = before and any(before[0].changed) and {*last.things} == {*before[0].things} and last.things
+    return before[0] if same and not any(last.changed) else last
 
 
 def _visible(text: str) -> str:
