@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlsplit
 
 import pytest
 from playwright.sync_api import Page, expect, sync_playwright
@@ -64,6 +65,25 @@ def opened(
 def connected(page: Page) -> None:
     """Wait until the house can be talked to."""
     expect(page.locator(".frame")).to_have_attribute("data-state", "ready", timeout=ANSWER_MS)
+
+
+def show(page: Page, route: str) -> None:
+    """Go to another page of the app, and wait until what it shows is there."""
+    page.evaluate("route => { location.hash = `#/${route}`; }", route)
+    expect(page.locator(f".frame[data-page='{route.split('/')[0]}']:not(:has(.loading))")).to_be_visible()
+
+
+def leave(page: Page) -> None:
+    """Sign out, on the page where that is done."""
+    for _ in ("asked", "sure"):
+        page.get_by_role("button", name="Leave").click()
+
+
+def requests_of(page: Page) -> list[str]:
+    """Return the paths that the page asks for from here on: a list that grows."""
+    paths: list[str] = []
+    page.on("request", lambda request: paths.append(urlsplit(request.url).path) if request.method == "GET" else None)
+    return paths
 
 
 def say(page: Page, text: str) -> None:

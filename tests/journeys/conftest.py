@@ -78,17 +78,23 @@ class Running:
         command = [sys.executable, "-m", "atlas.cli.main", *arguments]
         return subprocess.run(command, capture_output=True, text=True, timeout=seconds, env=self.environment, cwd=ROOT)
 
-    def told(self, *arguments: str) -> dict[str, Any]:
+    def json_of(self, *arguments: str) -> dict[str, Any]:
         """Run a command with --json and return the one object that it printed."""
         done = self.atlas(*arguments, "--json")
         assert done.returncode == 0, done.stderr
         answer: dict[str, Any] = json.loads(done.stdout)
         return answer
 
-    def heard(self, *arguments: str) -> dict[str, Any]:
+    def turn_of(self, *arguments: str) -> dict[str, Any]:
         """Run `atlas hear`, and return the one turn that came of it."""
-        (turn,) = self.told(*arguments)["turns"]
+        (turn,) = self.json_of(*arguments)["turns"]
         return dict(turn)
+
+    def new_token(self, name: str, role: str = "adult", *more: str) -> str:
+        """Let in a device, and return its token."""
+        made = self.atlas("token", "create", "--name", name, "--role", role, *more)
+        assert made.returncode == 0, made.stderr
+        return made.stdout.strip().splitlines()[-1]
 
     def health(self) -> dict[str, Any] | None:
         """Return what /health says once it says 200."""
@@ -183,10 +189,14 @@ def stop(house: Running) -> None:
 def running_house(more_settings: str = "", way_out: str = "") -> Iterator[Running]:
     """Run a house of its own, whose data is thrown away at the end."""
     data = Path(tempfile.mkdtemp(prefix="atlas-"))
-    running = start(data, free_port(), more_settings, way_out)
-    yield running
-    stop(running)
-    rmtree(data, ignore_errors=True)
+    try:
+        running = start(data, free_port(), more_settings, way_out)
+        try:
+            yield running
+        finally:
+            stop(running)
+    finally:
+        rmtree(data, ignore_errors=True)
 
 
 @contextmanager
@@ -240,6 +250,13 @@ def house() -> Iterator[Running]:
 
 
 @pytest.fixture(scope="module")
+def own_house(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Running]:
+    """A house of this file's tests alone, whose ears, mouths and minds are scripted."""
+    with house_without_weights(tmp_path_factory.mktemp("house"), (ROOT / "atlas.toml").read_text()) as running:
+        yield running
+
+
+@pytest.fixture(scope="module")
 def sounds() -> Iterator[Any]:
     """A sound server of the tests' own, with a microphone and a loudspeaker in each of two rooms."""
     from tests.journeys.sound_rooms import sound_server
@@ -269,6 +286,6 @@ def _api(house: Running, method: str, path: str) -> Any:
 
 
 @pytest.fixture
-def said(spoken: Callable[[str], AudioChunk], tmp_path: Path) -> Callable[[str], Path]:
+def wav_of(spoken: Callable[[str], AudioChunk], tmp_path: Path) -> Callable[[str], Path]:
     """Say a sentence into a WAV file."""
     return lambda text: write_wav(tmp_path / "said.wav", spoken(text))

@@ -151,13 +151,12 @@ def satellite(
     house: Running, sounds: SoundServer, room: str, folder: Path, *more: str, url: str = ""
 ) -> Iterator[Satellite]:
     house.atlas("token", "revoke", f"{room} pi")
-    made = house.atlas("token", "create", "--name", f"{room} pi", "--role", "satellite", "--room", room)
+    token = house.new_token(f"{room} pi", "satellite", "--room", room)
     command = [
         *(sys.executable, "-m", "atlas.satellite", "--house", url or house.url, "--room", room, *more),
         *("--microphone", f"pulse:{room}_mic.monitor", "--loudspeaker", f"pulse:{room}_out"),
     ]
     log = folder / f"{room}.log"
-    token = made.stdout.strip().splitlines()[-1]
     environment = {**sounds.environment, "ATLAS_TOKEN": token, "PYTHONFAULTHANDLER": "1"}
     with log.open("wb") as out:
         process = subprocess.Popen(command, stdout=out, stderr=out, env=environment, cwd=ROOT)

@@ -31,7 +31,7 @@ pytestmark = pytest.mark.real
 def title(house: Running) -> str:
     """Have a task that no other test knows of."""
     words = "dust shelf " + "".join(random.choices(string.ascii_lowercase, k=8))
-    assert house.told("ask", f"add {words} to my tasks")["tools"][0]["receipt"]
+    assert house.json_of("ask", f"add {words} to my tasks")["tools"][0]["receipt"]
     assert is_there(house, words)
     return words
 
@@ -43,9 +43,7 @@ def is_there(house: Running, title: str) -> bool:
 
 def token_of(house: Running, name: str, role: str, room: str = "") -> str:
     house.atlas("token", "revoke", name)
-    return (
-        house.atlas("token", "create", "--name", name, "--role", role, "--room", room).stdout.strip().splitlines()[-1]
-    )
+    return house.new_token(name, role, "--room", room)
 
 
 def say(house: Running, token: str, text: str, *past: tuple[str, str], **own_values: Any) -> str:
@@ -57,22 +55,22 @@ def say(house: Running, token: str, text: str, *past: tuple[str, str], **own_val
 
 
 def test_a_task_is_removed_after_a_yes_and_its_file_is_gone(house: Running, title: str) -> None:
-    arguments = house.told("ask", f"remove the task {title}")
+    arguments = house.json_of("ask", f"remove the task {title}")
     assert arguments["reply"].endswith("?")
     assert title in arguments["reply"]
     assert arguments["tools"][0]["ask"]["level"] == "confirm"
     assert is_there(house, title)
-    done = house.told("ask", "yes please")
+    done = house.json_of("ask", "yes please")
     assert done["tools"][0]["receipt"]
     assert done["reply"] == done["tools"][0]["text"]
     assert not is_there(house, title)
-    undone = house.told("ask", "undo that")
+    undone = house.json_of("ask", "undo that")
     assert undone["tools"][0]["receipt"], undone
     assert is_there(house, title)
 
 
 def test_a_yes_on_a_page_of_another_language_does_it_at_once(house: Running, title: str) -> None:
-    ask = house.told("ask", f"remove the task {title}")["tools"][0]["ask"]
+    ask = house.json_of("ask", f"remove the task {title}")["tools"][0]["ask"]
     page = {"authorization": f"Bearer {token_of(house, 'page', 'adult')}", "accept-language": "de"}
     with httpx2.Client(base_url=house.url, headers=page) as http:
         done = http.post(f"/api/asks/{ask['id']}", json={"answer": "yes"}).json()
@@ -80,16 +78,16 @@ def test_a_yes_on_a_page_of_another_language_does_it_at_once(house: Running, tit
 
 
 def test_after_a_no_it_is_still_there(house: Running, title: str) -> None:
-    house.told("ask", f"remove the task {title}")
-    assert house.told("ask", "no, leave it")["reply"] == "All right, I won't."
-    assert house.told("ask", "yes")["tools"] == []
+    house.json_of("ask", f"remove the task {title}")
+    assert house.json_of("ask", "no, leave it")["reply"] == "All right, I won't."
+    assert house.json_of("ask", "yes")["tools"] == []
     assert is_there(house, title)
 
 
 def test_what_is_not_wholly_a_yes_is_a_new_request(house: Running, title: str) -> None:
-    house.told("ask", f"remove the task {title}")
-    assert house.told("ask", "what time is it")["tools"][0]["name"] == "clock.time"
-    house.told("ask", "yes")
+    house.json_of("ask", f"remove the task {title}")
+    assert house.json_of("ask", "what time is it")["tools"][0]["name"] == "clock.time"
+    house.json_of("ask", "yes")
     assert is_there(house, title)
 
 
@@ -108,17 +106,17 @@ def test_a_chat_client_that_says_yes_twice_gets_it_done_once(house: Running, tit
     past = (("user", wish), ("assistant", question))
     assert title in say(house, token, "yes", *past)
     assert not is_there(house, title)
-    assert house.told("ask", f"add {title} to my tasks")["tools"][0]["ok"]
+    assert house.json_of("ask", f"add {title} to my tasks")["tools"][0]["ok"]
     say(house, token, "yes", *past)
     assert is_there(house, title)
 
 
-def test_a_spoken_yes_does_it(house: Running, said: Callable[[str], Path]) -> None:
-    house.told("ask", "add sweep the floor to my tasks")
-    arguments = house.heard("hear", str(said("Remove the task sweep the floor.")))
+def test_a_spoken_yes_does_it(house: Running, wav_of: Callable[[str], Path]) -> None:
+    house.json_of("ask", "add sweep the floor to my tasks")
+    arguments = house.turn_of("hear", str(wav_of("Remove the task sweep the floor.")))
     assert arguments["reply"].endswith("?"), arguments
     assert is_there(house, "sweep the floor")
-    done = house.heard("hear", str(said("Yes, please.")))
+    done = house.turn_of("hear", str(wav_of("Yes, please.")))
     assert done["tools"][0]["receipt"], done
     assert not is_there(house, "sweep the floor")
     rows = [json.loads(line) for line in (house.data / "tools" / "audit.jsonl").read_text().splitlines()]
@@ -181,7 +179,7 @@ async def test_another_program_waits_for_the_yes_too(house: Running, title: str,
         assert is_there(house, title), "a yes is not the deed"
         assert not (await remove()).is_error
         assert not is_there(house, title)
-        assert house.told("ask", f"add {title} to my tasks")["tools"][0]["ok"]
+        assert house.json_of("ask", f"add {title} to my tasks")["tools"][0]["ok"]
         assert (await remove()).is_error, "it was good for once"
         assert is_there(house, title)
 

@@ -54,7 +54,7 @@ def test_a_timer_rings_although_the_house_has_died_and_is_not_told_again_once_so
         finally:
             house.process.send_signal(signal.SIGCONT)
         kitchen.until("connected")
-        left = house.told("ask", "how many timers are there")
+        left = house.json_of("ask", "how many timers are there")
         assert "no timers" in left["reply"].lower(), left
 
 
@@ -70,7 +70,7 @@ def test_any_phrase_wakes_a_room_and_stop_silences_what_rings_there_without_it(
         kitchen.until("answering")
         sounds.play(spoken("Stop!"), "kitchen_mic")
         kitchen.until("silent")
-        left = house.told("ask", "how many timers are there")
+        left = house.json_of("ask", "how many timers are there")
         assert "no timers" in left["reply"].lower(), left
 
 
@@ -90,7 +90,7 @@ def test_stop_ends_a_timer_that_rings_by_itself_while_the_house_is_away(
         finally:
             house.process.send_signal(signal.SIGCONT)
         kitchen.until("connected")
-        left = house.told("ask", "how many timers are there")
+        left = house.json_of("ask", "how many timers are there")
         assert "no timers" in left["reply"].lower(), left
 
 
@@ -119,7 +119,7 @@ def lit(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Lit]:
 def test_good_night_in_the_kitchen_does_what_the_house_is_to_do_then_and_is_answered_there(
     lit: Lit, sounds: SoundServer, spoken: Callable[[str], AudioChunk], tmp_path: Path
 ) -> None:
-    lit.told("ask", "turn on the kitchen light")
+    lit.json_of("ask", "turn on the kitchen light")
     assert lit.is_lit()
     with (
         satellite(lit, sounds, "kitchen", tmp_path) as kitchen,

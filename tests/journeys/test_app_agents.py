@@ -44,7 +44,9 @@ def test_the_board_and_the_notes_of_each_agent_are_their_own(house: Running) -> 
         page.keyboard.press("Enter")
         card = page.get_by_role("button", name="russet ledger")
         expect(card).to_be_visible()
-        whose.get_by_role("button", name="Family").click()
+        with page.expect_response("**/api/tasks*"):
+            whose.get_by_role("button", name="Family").click()
+        expect(page.locator(".loading")).to_have_count(0)
         expect(card).to_have_count(0)
         page.evaluate("location.hash = '#/notes'")
         page.get_by_role("group", name="Whose papers").get_by_role("button", name="Work").click()
@@ -55,13 +57,14 @@ def test_the_board_and_the_notes_of_each_agent_are_their_own(house: Running) -> 
         expect(page.get_by_role("heading", name="turquoise plan")).to_be_visible()
         page.evaluate("location.hash = '#/notes'")
         expect(page.get_by_role("link", name="turquoise plan")).to_be_visible()
-        page.get_by_role("group", name="Whose papers").get_by_role("button", name="Family").click()
+        with page.expect_response("**/api/notes*"):
+            page.get_by_role("group", name="Whose papers").get_by_role("button", name="Family").click()
+        expect(page.locator(".loading")).to_have_count(0)
         expect(page.get_by_role("link", name="turquoise plan")).to_have_count(0)
 
 
 def test_an_adult_has_no_work_agent_to_choose(house: Running) -> None:
-    made = house.atlas("token", "create", "--name", "a tablet of many", "--role", "adult").stdout
-    with opened(house, token=made.strip().splitlines()[-1]) as page:
+    with opened(house, token=house.new_token("a tablet of many")) as page:
         connected(page)
         expect(page.locator(".talk")).to_be_visible()
         expect(page.get_by_role("group", name="Who listens")).to_have_count(0)

@@ -127,7 +127,7 @@ def test_while_a_model_loads_the_house_says_so_does_what_needs_none_and_answers_
         say(page, "set a timer for ten minutes")
         assert answer(page) == "Timer set for 10 minutes."
         page.evaluate("location.hash = '#/house/now'")
-        expect(page.get_by_text("wait until it is loaded")).to_be_visible(timeout=ANSWER_MS)
+        expect(page.get_by_text("wait until it is loaded").first).to_be_visible(timeout=ANSWER_MS)
         page.evaluate(AXE.read_text(encoding="utf-8"))
         assert not (wrong := violations(page)), wrong
         slow_model.is_loaded = True

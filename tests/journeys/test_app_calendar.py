@@ -3,25 +3,18 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
 from datetime import date, timedelta
 
 import pytest
 from playwright.sync_api import Page, expect
 
 from tests.journeys.browser import ANSWER_MS, opened
-from tests.journeys.conftest import ROOT, Running, house_without_weights
+from tests.journeys.conftest import Running
 
 pytestmark = pytest.mark.real
 PHONE = {"width": 390, "height": 844}
 TODAY = date.today()  # noqa: DTZ011  # the house stands here
 IN_THREE_DAYS = TODAY + timedelta(days=3)
-
-
-@pytest.fixture(scope="module")
-def own_house(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Running]:
-    with house_without_weights(tmp_path_factory.mktemp("calendar"), (ROOT / "atlas.toml").read_text()) as running:
-        yield running
 
 
 def events_of(house: Running, page: Page, first: date, last: date) -> list[dict[str, str]]:

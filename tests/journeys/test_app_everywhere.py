@@ -11,7 +11,7 @@ import pytest
 from playwright.sync_api import Page, expect, sync_playwright
 
 from atlas.gateway import page as app_files
-from tests.journeys.browser import ANSWER_MS, CHROMIUM, answer, connected, demand_browser, opened, say
+from tests.journeys.browser import ANSWER_MS, CHROMIUM, answer, connected, demand_browser, leave, opened, say, show
 from tests.journeys.conftest import ROOT, Running
 
 pytestmark = [pytest.mark.real, pytest.mark.usefixtures("timers_end")]
@@ -46,8 +46,7 @@ def test_axe_finds_nothing_on_any_page(house: Running, size, scheme):
         connected(page)
         page.evaluate(AXE.read_text(encoding="utf-8"))
         for route in ROUTES:
-            page.evaluate("route => { location.hash = `#/${route}`; }", route)
-            expect(page.locator(f".frame[data-page='{route.split('/')[0]}']:not(:has(.loading))")).to_be_visible()
+            show(page, route)
             assert not (wrong := violations(page)), (route, wrong)
             assert page.evaluate("document.documentElement.scrollWidth") <= width, route
 
@@ -56,8 +55,7 @@ def test_long_german_words_make_no_page_wider_than_a_small_phone(house: Running)
     with opened(house, viewport={"width": 320, "height": 640}, locale="de-DE") as page:
         connected(page)
         for route in ROUTES:
-            page.evaluate("route => { location.hash = `#/${route}`; }", route)
-            expect(page.locator(f".frame[data-page='{route.split('/')[0]}']:not(:has(.loading))")).to_be_visible()
+            show(page, route)
             assert page.evaluate("document.documentElement.scrollWidth") <= 320, route
 
 
@@ -78,8 +76,7 @@ def test_axe_finds_nothing_at_the_door_or_in_a_question(house: Running):
         assert not (wrong := violations(page)), wrong
         page.keyboard.press("Escape")
         page.evaluate("location.hash = '#/more'")
-        page.get_by_role("button", name="Leave").click()
-        page.get_by_role("button", name="Leave").click()
+        leave(page)
         expect(page.get_by_role("heading", name="Who is there?")).to_be_visible()
         assert not (wrong := violations(page)), wrong
 
@@ -91,8 +88,7 @@ def test_everything_can_be_read_at_twice_the_size_and_from_right_to_left(house: 
         for direction in ("ltr", "rtl"):
             page.evaluate("way => { document.documentElement.dir = way; }", direction)
             for route in ROUTES:
-                page.evaluate("route => { location.hash = `#/${route}`; }", route)
-                expect(page.locator(f".frame[data-page='{route.split('/')[0]}']:not(:has(.loading))")).to_be_visible()
+                show(page, route)
                 assert page.evaluate("document.documentElement.scrollWidth") <= 640, (direction, route)
 
 

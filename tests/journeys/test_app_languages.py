@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Page, expect
 
-from tests.journeys.browser import ANSWER_MS, answer, connected, opened, say
+from tests.journeys.browser import ANSWER_MS, answer, connected, opened, say, show
 from tests.journeys.conftest import ROOT, Running, house_without_weights
 from tests.journeys.test_app_everywhere import ROUTES
 
@@ -75,8 +75,7 @@ def test_no_page_holds_a_sentence_of_another_language(languages_house: tuple[str
     with opened(house, locale=locale) as page:
         connected(page)
         for route in ROUTES:
-            page.evaluate("route => { location.hash = `#/${route}`; }", route)
-            page.wait_for_selector(f".frame[data-page='{route.split('/')[0]}']:not(:has(.loading))")
+            show(page, route)
             wrong += foreign(page, locale, route)
             if route == "house/health":
                 page.locator("section[aria-labelledby=doctor] button").click()
@@ -105,10 +104,10 @@ def test_what_is_pressed_is_answered_in_the_language_of_the_app(
         fields.nth(1).fill(when)
         fields.nth(1).press("Enter")
         expect(page.locator(".outcome")).to_contain_text(re.compile(promised), timeout=ANSWER_MS)
-        page.evaluate("location.hash = '#/board'")
+        show(page, "board")
         page.locator("form input").first.fill(what)
         page.keyboard.press("Enter")
-        page.get_by_role("button", name=what).first.click()
+        page.locator(".task-title", has_text=what).first.click()
         page.get_by_role("dialog").get_by_role("button", name=re.compile("Remove|Entfernen|Löschen")).click()
         question = page.locator(".question")
         expect(question).to_contain_text(what, timeout=ANSWER_MS)

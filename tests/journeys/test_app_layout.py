@@ -3,23 +3,16 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
 
 import pytest
 from playwright.sync_api import expect
 
-from tests.journeys.browser import ANSWER_MS, opened
-from tests.journeys.conftest import ROOT, Running, house_without_weights
+from tests.journeys.browser import ANSWER_MS, opened, show
+from tests.journeys.conftest import Running
 
 pytestmark = pytest.mark.real
 PHONE, DESK, WALL = ({"width": 390, "height": 844}, {"width": 1280, "height": 832}, {"width": 1920, "height": 1080})
 ROUTES = ("home", "time", "lists", "board", "notes", "messages", "calendar", "past", "house", "house/record", "more")
-
-
-@pytest.fixture(scope="module")
-def own_house(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Running]:
-    with house_without_weights(tmp_path_factory.mktemp("layout"), (ROOT / "atlas.toml").read_text()) as running:
-        yield running
 
 
 @pytest.mark.parametrize("size", [PHONE, DESK, WALL], ids=["phone", "desk", "wall"])
@@ -27,8 +20,7 @@ def test_the_title_of_every_page_stands_at_one_place(own_house: Running, size: d
     with opened(own_house, path="home", viewport=size) as page:
         places = {}
         for route in ROUTES:
-            page.evaluate("route => { location.hash = `#/${route}`; }", route)
-            expect(page.locator(f".frame[data-page='{route.split('/')[0]}']:not(:has(.loading))")).to_be_visible()
+            show(page, route)
             title = page.locator("main h1")
             box = title.bounding_box()
             assert box

@@ -12,20 +12,15 @@ from tests.journeys.test_app_everywhere import AXE, violations
 pytestmark = [pytest.mark.real, pytest.mark.usefixtures("timers_end")]
 
 
-def token_of(house: Running, device: str, *more: str) -> str:
-    made = house.atlas("token", "create", "--name", device, "--role", "adult", *more).stdout
-    return made.strip().splitlines()[-1]
-
-
 def exchanges(page: Page, word: str):
     return page.locator(".exchange", has_text=word)
 
 
 def test_a_persons_conversations_are_on_all_their_devices_and_on_nobody_elses(house: Running) -> None:
     phone, laptop = (
-        token_of(house, f"nora {kind}", "--person", "Nora", "--same-person") for kind in ("phone", "laptop")
+        house.new_token(f"nora {kind}", "adult", "--person", "Nora", "--same-person") for kind in ("phone", "laptop")
     )
-    other, shared = token_of(house, "oles phone", "--person", "Ole"), token_of(house, "hall screen")
+    other, shared = house.new_token("oles phone", "adult", "--person", "Ole"), house.new_token("hall screen")
     with opened(house, token=phone) as page:
         connected(page)
         say(page, "set a viridian timer for ten minutes")
@@ -42,7 +37,7 @@ def test_a_persons_conversations_are_on_all_their_devices_and_on_nobody_elses(ho
 
 
 def test_an_owner_says_whose_a_device_is_and_its_person_finds_their_words_there(house: Running) -> None:
-    mine, new = token_of(house, "pias phone", "--person", "Pia"), token_of(house, "new tablet")
+    mine, new = house.new_token("pias phone", "adult", "--person", "Pia"), house.new_token("new tablet")
     with opened(house, token=mine) as page:
         connected(page)
         say(page, "set a cobalt timer for ten minutes")

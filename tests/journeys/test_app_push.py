@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 from playwright.sync_api import BrowserContext, Page, expect, sync_playwright
 
-from tests.journeys.browser import CHROMIUM, answer, connected, demand_browser, opened, say
+from tests.journeys.browser import CHROMIUM, answer, connected, demand_browser, leave, opened, say
 from tests.journeys.conftest import Running, until
 from tests.push.receiver import Browser, PushService, push_service
 
@@ -100,8 +100,7 @@ def subscribe(page: Page, browser: Browser, service: PushService) -> None:
 
 @pytest.mark.usefixtures("timers_end")
 def test_a_closed_app_is_told_of_a_timer_and_a_message_and_opens_where_they_are(house: Running) -> None:
-    made = house.atlas("token", "create", "--name", "mias phone", "--role", "adult", "--person", "Mia", "--same-person")
-    token = made.stdout.strip().splitlines()[-1]
+    token = house.new_token("mias phone", "adult", "--person", "Mia", "--same-person")
     browser = Browser()
     with push_service() as service:
         allow(house, service)
@@ -164,15 +163,13 @@ def test_an_answer_that_nobody_looks_at_is_told_of_without_a_word_of_it(house: R
 
 
 def test_whoever_leaves_is_told_nothing_more(house: Running) -> None:
-    made = house.atlas("token", "create", "--name", "toms phone", "--role", "adult", "--person", "Tom", "--same-person")
-    token = made.stdout.strip().splitlines()[-1]
+    token = house.new_token("toms phone", "adult", "--person", "Tom", "--same-person")
     with push_service() as service:
         allow(house, service)
         with phone(house, token) as (_, page):
             subscribe(page, Browser(), service)
             assert api(house, "GET", "/api/push", token=token)["endpoint"]
-            for _ in range(2):
-                page.get_by_role("button", name="Leave").click()
+            leave(page)
             expect(page.get_by_label("Token")).to_be_visible()
             until(lambda: not api(house, "GET", "/api/push", token=token)["endpoint"], 30, "its end")
     house.atlas("token", "revoke", "toms phone")

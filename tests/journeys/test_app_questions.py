@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 import pytest
 from playwright.sync_api import expect
 
-from tests.journeys.browser import ANSWER_MS, connected, opened
-from tests.journeys.conftest import ROOT, Running, house_without_weights
+from tests.journeys.browser import ANSWER_MS, connected, opened, show
+from tests.journeys.conftest import Running
 from tests.journeys.test_app_everywhere import ROUTES
 
 pytestmark = pytest.mark.real
@@ -22,12 +20,6 @@ IS_COVERED = """(button) => {
 LONG_PAGES = "document.styleSheets[0].insertRule('.page { min-height: 150dvh }')"  # as a month full of events makes it
 
 
-@pytest.fixture(scope="module")
-def own_house(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Running]:
-    with house_without_weights(tmp_path_factory.mktemp("questions"), (ROOT / "atlas.toml").read_text()) as running:
-        yield running
-
-
 def test_nothing_lies_over_a_question_on_any_page(own_house: Running) -> None:
     headers = {"Authorization": f"Bearer {own_house.token}"}
     lists = f"{own_house.url}/api/lists/picnic/items"
@@ -38,12 +30,11 @@ def test_nothing_lies_over_a_question_on_any_page(own_house: Running) -> None:
         for size in (PHONE, DESK):
             page.set_viewport_size(size)  # type: ignore[arg-type]
             for route in ROUTES:
-                page.evaluate("route => { location.hash = `#/${route}`; }", route)
-                expect(page.locator(f".frame[data-page='{route.split('/')[0]}']:not(:has(.loading))")).to_be_visible()
+                show(page, route)
                 if not page.locator(".question").count():
                     assert page.request.delete(lists, headers=headers).status == 202
                 for word in ("Yes: ", "No: "):
-                    button = page.locator(f".question button[aria-label^='{word}']")
+                    button = page.locator(f".question button[aria-label^='{word}']").first
                     expect(button).to_be_visible(timeout=ANSWER_MS)
                     assert not button.evaluate(IS_COVERED), (route, size, word)
 

@@ -2,24 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from urllib.parse import urlsplit
-
 import pytest
-from playwright.sync_api import Page, Request, expect
+from playwright.sync_api import Page, expect
 
-from tests.journeys.browser import ANSWER_MS, connected, opened
-from tests.journeys.conftest import ROOT, Running, house_without_weights
+from tests.journeys.browser import ANSWER_MS, connected, opened, requests_of
+from tests.journeys.conftest import Running
 from tests.journeys.test_app_rules import token_of
 
 pytestmark = pytest.mark.real
 PHONE = {"width": 390, "height": 844}
-
-
-@pytest.fixture(scope="module")
-def own_house(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Running]:
-    with house_without_weights(tmp_path_factory.mktemp("roles"), (ROOT / "atlas.toml").read_text()) as running:
-        yield running
 
 
 def denied(house: Running, page: Page, token: str, asked: list[str]) -> list[str]:
@@ -28,18 +19,6 @@ def denied(house: Running, page: Page, token: str, asked: list[str]) -> list[str
     paths = sorted({path for path in asked if path.startswith("/api/") and path != "/api/events"})
     assert paths
     return [path for path in paths if page.request.get(f"{house.url}{path}", headers=headers).status == 403]
-
-
-def requests_of(page: Page) -> list[str]:
-    """Return what the page asks for from here on: a list that grows."""
-    asked: list[str] = []
-
-    def note(request: Request) -> None:
-        if request.method == "GET":
-            asked.append(urlsplit(request.url).path)
-
-    page.on("request", note)
-    return asked
 
 
 def test_a_guest_is_asked_for_and_offered_nothing_that_is_only_the_households(own_house: Running) -> None:
@@ -79,5 +58,5 @@ def test_a_child_leaves_a_message_and_the_page_asks_for_nothing_that_is_an_owner
         page.locator(".tiles").get_by_role("link", name="Messages").click()
         page.get_by_label("in words").fill("I am at the pool")
         page.get_by_role("button", name="Send").click()
-        expect(page.get_by_text("I am at the pool")).to_be_visible(timeout=ANSWER_MS)
+        expect(page.locator(".row .name", has_text="I am at the pool")).to_be_visible(timeout=ANSWER_MS)
         assert denied(own_house, page, token, asked) == []

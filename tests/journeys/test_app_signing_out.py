@@ -3,22 +3,15 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
 from uuid import uuid4
 
 import pytest
 from playwright.sync_api import Page, expect
 
-from tests.journeys.browser import ANSWER_MS, answer, connected, opened, say
-from tests.journeys.conftest import ROOT, Running, house_without_weights
+from tests.journeys.browser import ANSWER_MS, answer, connected, leave, opened, say
+from tests.journeys.conftest import Running
 
 pytestmark = pytest.mark.real
-
-
-@pytest.fixture(scope="module")
-def own_house(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Running]:
-    with house_without_weights(tmp_path_factory.mktemp("leaving"), (ROOT / "atlas.toml").read_text()) as running:
-        yield running
 
 
 def stored(page: Page) -> dict[str, str]:
@@ -28,8 +21,7 @@ def stored(page: Page) -> dict[str, str]:
 def owner_of(house: Running) -> tuple[str, str]:
     """Return the name and the token of an owner's device."""
     name = f"phone {uuid4().hex[:6]}"
-    made = house.atlas("token", "create", "--name", name, "--role", "owner").stdout
-    return name, made.strip().splitlines()[-1]
+    return name, house.new_token(name, "owner")
 
 
 def begin(page: Page) -> None:
@@ -49,9 +41,9 @@ def nothing_is_left(page: Page, house: Running) -> None:
     assert "dark" in stored(page)["atlas.preferences"], "how this browser looks is nobody's own"
     assert page.title() == "Atlas"
     assert page.evaluate("location.hash") in ("", "#/")
-    made = house.atlas("token", "create", "--name", f"tablet {uuid4().hex[:6]}", "--role", "child").stdout
+    token = house.new_token(f"tablet {uuid4().hex[:6]}", "child")
     page.route("**/api/me", lambda route: None)  # the house does not say yet who this is
-    page.get_by_label("Token").fill(made.strip().splitlines()[-1])
+    page.get_by_label("Token").fill(token)
     page.evaluate("localStorage.setItem('atlas.token', document.querySelector('#token').value)")
     page.reload()
     expect(page.locator(".talk")).to_be_visible(timeout=ANSWER_MS)
@@ -65,8 +57,7 @@ def test_who_leaves_takes_everything_of_the_account_along(own_house: Running) ->
         page.evaluate("location.hash = '#/notes'")
         expect(page.get_by_role("heading", name="Notes", exact=True)).to_be_visible(timeout=ANSWER_MS)
         page.evaluate("location.hash = '#/more'")
-        page.get_by_role("button", name="Leave").click()
-        page.get_by_role("button", name="Leave").click()
+        leave(page)
         nothing_is_left(page, own_house)
 
 
@@ -96,7 +87,6 @@ def test_who_leaves_in_one_window_has_left_in_all_of_them(own_house: Running) ->
         other = opening.value
         connected(other)
         page.evaluate("location.hash = '#/more'")
-        page.get_by_role("button", name="Leave").click()
-        page.get_by_role("button", name="Leave").click()
+        leave(page)
         expect(other.get_by_role("heading", name="Who is there?")).to_be_visible(timeout=ANSWER_MS)
         assert set(stored(other)) <= {"atlas.preferences"}

@@ -19,7 +19,7 @@ from atlas.audio import AudioChunk, silence
 from atlas.config import GatewayConfig
 from atlas.gateway import app
 from tests.gateway.small_house import SmallHouse, small_house
-from tests.journeys.browser import ANSWER_MS, CHROMIUM, answer, connected, demand_browser, heard_ms, opened, say
+from tests.journeys.browser import ANSWER_MS, CHROMIUM, answer, connected, demand_browser, heard_ms, leave, opened, say
 from tests.journeys.conftest import Running, write_wav
 
 pytestmark = [pytest.mark.real, pytest.mark.usefixtures("timers_end")]
@@ -287,8 +287,7 @@ def test_the_token_leaves_the_address_and_is_kept_until_it_is_forgotten(house):
         page.reload()
         connected(page)
         page.get_by_role("link", name="More").click()
-        page.get_by_role("button", name="Leave").click()
-        page.get_by_role("button", name="Leave").click()
+        leave(page)
         page.get_by_label("Token").fill("atlas_" + "x" * 32)
         with page.expect_response("**/api/me") as refused:
             page.get_by_role("button", name="Come in").click()
@@ -337,8 +336,7 @@ def test_over_plain_http_speaking_says_what_to_do_and_typing_works(house):
 
 
 def test_a_token_that_is_taken_back_closes_the_app_that_used_it(house):
-    token = house.atlas("token", "create", "--name", "lost phone", "--role", "adult").stdout.strip()
-    with opened(house, token=token) as page:
+    with opened(house, token=house.new_token("lost phone")) as page:
         connected(page)
         assert house.atlas("token", "revoke", "lost phone").returncode == 0
         expect(page.get_by_role("alert").first).to_contain_text("does not know this device any more", timeout=ANSWER_MS)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import base64
 import json
 import re
-from collections.abc import Iterator
 
 import pytest
 from playwright.sync_api import Page, expect
@@ -15,7 +14,7 @@ from atlas.audio import HEARING_RATE, silence
 from atlas.speech.resample import Resampler
 from atlas.speech.wake_scripted import ScriptedWake
 from tests.journeys.browser import ANSWER_MS, opened
-from tests.journeys.conftest import ROOT, Running, house_without_weights
+from tests.journeys.conftest import Running
 from tests.journeys.test_app_everywhere import AXE, violations
 
 pytestmark = [pytest.mark.real, pytest.mark.timeout(300)]
@@ -25,16 +24,9 @@ CALL, TELEVISION = 0.9, 0.5  # how sure the house is of them
 
 
 @pytest.fixture(scope="module")
-def own_house(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Running]:
-    with house_without_weights(tmp_path_factory.mktemp("wake"), (ROOT / "atlas.toml").read_text()) as running:
-        yield running
-
-
-@pytest.fixture(scope="module")
 def kitchen(own_house: Running) -> str:
     """The token of a room that the house hears."""
-    made = own_house.atlas("token", "create", "--name", "tablet", "--role", "satellite", "--room", "Kitchen")
-    return made.stdout.strip().splitlines()[-1]
+    return own_house.new_token("tablet", "satellite", "--room", "Kitchen")
 
 
 def wakes(house: Running, token: str, loudness: float) -> bool:
@@ -101,7 +93,6 @@ def test_what_was_not_for_the_house_wakes_the_room_no_more_once_the_proposal_is_
 
 
 def test_nobody_but_the_owner_sees_what_woke_a_room(own_house: Running) -> None:
-    token = own_house.atlas("token", "create", "--name", "phone", "--role", "adult").stdout.strip().splitlines()[-1]
-    with opened(own_house, token=token, path="house/wake") as page:
-        expect(page.locator("main").get_by_role("alert")).to_contain_text("not for you", timeout=ANSWER_MS)
+    with opened(own_house, token=own_house.new_token("phone"), path="house/wake") as page:
+        expect(page.locator("main .empty")).to_contain_text("not for you", timeout=ANSWER_MS)
         expect(entries(page)).to_have_count(0)

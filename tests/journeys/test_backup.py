@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import shutil
 import tempfile
 from pathlib import Path
@@ -43,8 +44,9 @@ def test_a_house_is_given_back_as_it_was_while_it_ran(disk: Path) -> None:
         assert made.returncode == 0, made.stderr
         [file] = disk.glob("*.tar")
         with opened(house, path="house/health") as page:
-            expect(page.get_by_text("Made ", exact=False).first).to_be_visible(timeout=ANSWER_MS)
-            expect(page.get_by_text("keys and passwords sealed")).to_be_visible()
+            backup = page.locator("section[aria-labelledby=backup]")
+            expect(backup).to_contain_text(re.compile(r"Made .*, and read back\."), timeout=ANSWER_MS)
+            expect(backup).to_contain_text("keys and passwords sealed")
         refused = house.atlas("backup", "restore", str(file), "--replace", "--passphrase-file", str(secret))
         assert "running already" in refused.stderr
         token = house.token
@@ -56,7 +58,7 @@ def test_a_house_is_given_back_as_it_was_while_it_ran(disk: Path) -> None:
             expect(page.get_by_text("marzipan")).to_be_visible(timeout=ANSWER_MS)
             page.goto(f"{again.url}/#/past")
             expect(page.locator(".exchange", has_text="marzipan")).to_have_count(1, timeout=ANSWER_MS)
-        verdict = again.told("doctor")
+        verdict = again.json_of("doctor")
         records = [one for one in verdict["findings"] if "record" in one["what"]]
         assert records
         assert all(one["well"] for one in records), records

@@ -126,7 +126,7 @@ def test_it_announces_and_rings(rooms: tuple[Lit, Assistant], sounds: SoundServe
         until(lambda: "dinner" in words_of(house, played(), tmp_path), 60, "its speaker naming dinner")
 
         before = played().samples
-        house.told("ask", "set a 2 second timer", "--room", "kitchen")
+        house.json_of("ask", "set a 2 second timer", "--room", "kitchen")
         until(running.tells("VOICE_ASSISTANT_TIMER_FINISHED"), 60, "its being told that a timer has ended")
         until(lambda: "timer" in words_of(house, played().cut(before), tmp_path), 60, "its speaker naming the timer")
     assert "did not take" not in house.log.read_text(), "what was played is known to have been"

@@ -67,10 +67,10 @@ def understood_where_words_failed(
     for decibels in (5.0, 3.0, 8.0, 1.0):
         file = noisy(voice, PAUSE, decibels)
         words = plain_words(house, file)
-        if words and "timers.pause" in tools(house.told("ask", words)):
+        if words and "timers.pause" in tools(house.json_of("ask", words)):
             continue
         lost.append(words)
-        if "timers.pause" in tools(house.heard("hear", str(file))):
+        if "timers.pause" in tools(house.turn_of("hear", str(file))):
             return True
     return False
 
@@ -78,7 +78,7 @@ def understood_where_words_failed(
 def test_what_may_have_been_said_is_asked_about(house: Running, noisy: Callable[[str, str, float], Path]) -> None:
     replies = []
     for voice, decibels in (("en-gb", 2.0), ("en-us", -1.0), ("en-gb", -3.0), ("en-us", -5.0), ("en-gb", -7.0)):
-        heard = house.heard("hear", str(noisy(voice, "Cancel all timers.", decibels)))
+        heard = house.turn_of("hear", str(noisy(voice, "Cancel all timers.", decibels)))
         if heard["reply"] in ("Cancel all timers?", "Cancel all timer?"):
             assert tools(heard) == [], "nothing was done yet"
             return

@@ -77,8 +77,8 @@ class Home:
     house: Lit
     pipeline: str
 
-    def told(self, text: str) -> str:
-        return str(self.house.told("ask", text)["reply"])
+    def reply_to(self, text: str) -> str:
+        return str(self.house.json_of("ask", text)["reply"])
 
     def words_of(self, events: list[dict[str, Any]], folder: Path) -> str:
         """Fetch what a run of the pipeline said, as a loudspeaker of Home Assistant does, and have it heard."""
@@ -171,17 +171,17 @@ def test_its_wake_word_and_the_command_in_one_breath(
 def test_what_is_changed_in_home_assistant_is_known_to_atlas_at_once(home: Home) -> None:
     home.hub.ask("call_service", domain="light", service="turn_on", target={"entity_id": "light.bed_light"})
     home.hub.ask("call_service", domain="light", service="turn_off", target={"entity_id": "light.ceiling_light"})
-    until(lambda: "bed light" in home.told("which lights are on").lower(), 30, "the bed light being on")
-    assert "ceiling" not in home.told("which lights are on").lower()
+    until(lambda: "bed light" in home.reply_to("which lights are on").lower(), 30, "the bed light being on")
+    assert "ceiling" not in home.reply_to("which lights are on").lower()
 
 
 def test_words_to_atlas_reach_every_device_of_home_assistant(home: Home) -> None:
-    home.told("turn on the coffee machine")
+    home.reply_to("turn on the coffee machine")
     assert home.hub.states("input_boolean")["input_boolean.coffee_machine"] == "on"
-    home.told("set the ceiling light to forty percent")
+    home.reply_to("set the ceiling light to forty percent")
     (light,) = [row for row in home.hub.ask("get_states") if row["entity_id"] == "light.ceiling_light"]
     assert round(light["attributes"]["brightness"] / 2.55) == 40
-    home.told("turn off all the lights")
+    home.reply_to("turn off all the lights")
     assert set(home.hub.states("light").values()) == {"off"}
 
 
@@ -190,4 +190,4 @@ def test_what_atlas_asks_is_answered_by_the_next_run(home: Home) -> None:
     assert "how long" in speech_of(asked)
     answered = home.hub.run(home.pipeline, "intent", text="ten minutes")
     assert "10 minutes" in speech_of(answered)
-    assert home.house.told("ask", "cancel the timer")["tools"][0]["name"] == "timers.cancel"
+    assert home.house.json_of("ask", "cancel the timer")["tools"][0]["name"] == "timers.cancel"

@@ -93,13 +93,13 @@ def test_a_reminder_that_is_said_in_the_kitchen_is_whose_voice_said_it(
         assert done.returncode == 0, done.stderr
     wish = write_wav(tmp_path / "wish.wav", spoken("Remind me tomorrow at nine to call the dentist."))
     monkeypatch.setenv("ATLAS_TOKEN", kitchen)
-    turn = home.heard("hear", str(wish))
+    turn = home.turn_of("hear", str(wish))
     assert "dentist" in turn["reply"], turn
     [reminder] = asked(home, "/api/reminders", anna)["reminders"]
     assert (reminder["person"], "dentist" in reminder["text"]) == ("Anna", True)
     assert asked(home, "/api/reminders", ben)["reminders"] == []
     wish = write_wav(tmp_path / "other.wav", another_voice("Which reminders do I have for tomorrow morning?"))
-    assert "dentist" not in home.heard("hear", str(wish))["reply"]
+    assert "dentist" not in home.turn_of("hear", str(wish))["reply"]
     turns = asked(home, "/api/conversations/turns", anna)["turns"]
     assert [one["readings"]["voice"] for one in turns if one["readings"]] == ["Anna"]
 

@@ -59,7 +59,7 @@ def test_eight_kilohertz_in_stereo_is_heard_as_well(
         out.setsampwidth(2)
         out.setframerate(8_000)
         out.writeframes(np.repeat(mono, 2).tobytes())
-    assert "time" in house.heard("hear", str(tmp_path / "phone.wav"))["transcript"].lower()
+    assert "time" in house.turn_of("hear", str(tmp_path / "phone.wav"))["transcript"].lower()
 
 
 @pytest.mark.parametrize(

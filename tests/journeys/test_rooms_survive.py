@@ -57,7 +57,7 @@ def test_a_satellite_that_is_killed_in_the_middle_of_a_sentence_leaves_no_half_d
         kitchen.until("woken")
         kitchen.process.kill()
         until(lambda: "room left device='kitchen pi'" in house.log.read_text(), 30, "its leaving in the log")
-    assert "no timers" in house.told("ask", "how many timers are there")["reply"].lower()
+    assert "no timers" in house.json_of("ask", "how many timers are there")["reply"].lower()
     with satellite(house, sounds, "kitchen", tmp_path) as kitchen:
         assert is_answered(house, sounds, kitchen, spoken("Okay Nabu, what time is it?"), tmp_path)
 
@@ -76,7 +76,7 @@ def test_what_somebody_says_while_the_line_is_cut_is_done_once_when_it_is_there_
         kitchen.until("the line broke while somebody spoke")
         kitchen.until("answering")
         kitchen.until("asleep")
-        assert "2 timers" in house.told("ask", "how many timers are there")["reply"].lower()
+        assert "2 timers" in house.json_of("ask", "how many timers are there")["reply"].lower()
         assert is_answered(house, sounds, kitchen, spoken("Okay Nabu, what time is it?"), tmp_path)
 
 
@@ -143,4 +143,4 @@ def test_a_timer_rings_on_in_its_room_when_the_house_is_killed_and_by_the_house_
         kitchen.process.send_signal(signal.SIGUSR2)
         kitchen.until("silent")
         until(lambda: " was heeded" in mortal.log.read_text(), 30, "that somebody stopped it")
-        assert "no timers" in mortal.told("ask", "how many timers are there")["reply"].lower()
+        assert "no timers" in mortal.json_of("ask", "how many timers are there")["reply"].lower()

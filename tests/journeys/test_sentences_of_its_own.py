@@ -52,23 +52,25 @@ def seen(house: Running) -> str:
 
 
 def test_they_are_understood_when_typed_and_when_spoken(
-    house: Running, file: Path, said: Callable[[str], Path]
+    house: Running, file: Path, wav_of: Callable[[str], Path]
 ) -> None:
-    assert house.told("ask", "feed the goldfish")["reply"] == "Two pinches, no more."
-    details = house.heard("hear", str(said("The washing machine is running.")))
+    assert house.json_of("ask", "feed the goldfish")["reply"] == "Two pinches, no more."
+    details = house.turn_of("hear", str(wav_of("The washing machine is running.")))
     assert details["tools"][0]["name"] == "timers.start"
     assert details["tools"][0]["receipt"]
     assert details["reply"] == "I'll tell you when the washing machine is done."
-    assert "washing machine" in house.told("ask", "how long is left on the washing machine timer")["reply"]
-    assert "“feed the goldfish”, “the washing machine is running”" in house.told("ask", "what can you do")["reply"]
+    assert "washing machine" in house.json_of("ask", "how long is left on the washing machine timer")["reply"]
+    assert "“feed the goldfish”, “the washing machine is running”" in house.json_of("ask", "what can you do")["reply"]
 
 
 def test_a_change_counts_at_once_and_a_mistake_leaves_what_was(house: Running, file: Path) -> None:
     file.write_text(SENTENCES.replace("Two pinches", "Three pinches"))
-    until(lambda: house.told("ask", "treat the goldfish")["reply"] == "Three pinches, no more.", 30, "the new sentence")
+    until(
+        lambda: house.json_of("ask", "treat the goldfish")["reply"] == "Three pinches, no more.", 30, "the new sentence"
+    )
     file.write_text(SENTENCES.replace("timers.start", "timers.begin"))
     until(lambda: not part(house)["ok"], 30, "the mistake being told")
     assert "sentences.yaml, line 14: there is no tool timers.begin" in seen(house)
-    assert house.told("ask", "treat the goldfish")["reply"] == "Three pinches, no more."
+    assert house.json_of("ask", "treat the goldfish")["reply"] == "Three pinches, no more."
     file.write_text(SENTENCES)
     until(lambda: part(house)["ok"], 30, "the mistake being mended")

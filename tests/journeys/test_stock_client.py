@@ -128,7 +128,7 @@ def test_a_wrong_token_an_unknown_model_and_a_missing_field_are_told_apart(house
 
 
 def test_a_child_may_not_talk_to_the_work_agent(house: Running) -> None:
-    token = house.atlas("token", "create", "--name", "tablet", "--role", "child").stdout.strip().splitlines()[-1]
+    token = house.new_token("tablet", "child")
     with pytest.raises(APIStatusError) as refusal:
         house.client(token).chat.completions.create(model="work", messages=[{"role": "user", "content": "hello"}])
     assert refusal.value.status_code == 403

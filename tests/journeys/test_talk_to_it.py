@@ -26,42 +26,46 @@ def words_of(house: Running, wav: Path) -> str:
     return house.client().audio.transcriptions.create(model="whisper-1", file=wav).text.lower()
 
 
-def test_a_timer_is_set_by_voice_and_really_exists(house: Running, said: Callable[[str], Path], tmp_path: Path) -> None:
+def test_a_timer_is_set_by_voice_and_really_exists(
+    house: Running, wav_of: Callable[[str], Path], tmp_path: Path
+) -> None:
     reply = tmp_path / "reply.wav"
-    details = house.heard("hear", str(said("Set a timer for ten minutes.")), "--out", str(reply))
+    details = house.turn_of("hear", str(wav_of("Set a timer for ten minutes.")), "--out", str(reply))
     assert re.search(r"set a timer for (ten|10) minutes", details["transcript"].lower())
     assert details["path"] == "command"
     assert details["tools"][0]["name"] == "timers.start"
     assert details["tools"][0]["receipt"]
     assert re.search(r"(ten|10)[ -]minute", words_of(house, reply)), "the reply says so, aloud"
-    left = house.told("ask", "how long is left on my 10 minute timer")
+    left = house.json_of("ask", "how long is left on my 10 minute timer")
     assert "9 minutes" in left["reply"], left
 
 
-def test_the_time_is_told_by_voice(house: Running, said: Callable[[str], Path], tmp_path: Path) -> None:
+def test_the_time_is_told_by_voice(house: Running, wav_of: Callable[[str], Path], tmp_path: Path) -> None:
     reply = tmp_path / "reply.wav"
-    details = house.heard("hear", str(said("What time is it?")), "--out", str(reply))
+    details = house.turn_of("hear", str(wav_of("What time is it?")), "--out", str(reply))
     assert details["tools"][0]["name"] == "clock.time"
     assert any(letter.isdigit() for letter in words_of(house, reply))
 
 
-def test_a_task_is_added_by_voice_and_the_file_is_there(house: Running, said: Callable[[str], Path]) -> None:
-    details = house.heard("hear", str(said("Add buy milk to my tasks.")))
+def test_a_task_is_added_by_voice_and_the_file_is_there(house: Running, wav_of: Callable[[str], Path]) -> None:
+    details = house.turn_of("hear", str(wav_of("Add buy milk to my tasks.")))
     assert details["tools"][0]["name"] == "tasks.add"
     files = [file.read_text() for file in (house.data / "family-agent-config/tasks/home").glob("*.md")]
     assert any("buy milk" in text.lower() for text in files), files
 
 
-def test_an_open_question_is_answered_by_the_model(house: Running, said: Callable[[str], Path], tmp_path: Path) -> None:
+def test_an_open_question_is_answered_by_the_model(
+    house: Running, wav_of: Callable[[str], Path], tmp_path: Path
+) -> None:
     reply = tmp_path / "reply.wav"
-    details = house.heard("hear", str(said("What is the capital of France?")), "--out", str(reply))
+    details = house.turn_of("hear", str(wav_of("What is the capital of France?")), "--out", str(reply))
     assert details["path"] == "model"
     assert details["reply"]
     assert words_of(house, reply), "what it answers is spoken, right or wrong: it is a very small model"
 
 
 def test_two_agents_remember_apart(house: Running) -> None:
-    house.told("ask", "My favourite colour is vermilion.", "--agent", "work")
+    house.json_of("ask", "My favourite colour is vermilion.", "--agent", "work")
     memory = {name: (house.data / name).read_bytes() + _wal(house.data / name) for name in ("atlas.db", "work.db")}
     assert b"vermilion" in memory["work.db"]
     assert b"vermilion" not in memory["atlas.db"]
@@ -74,7 +78,7 @@ def _wal(file: Path) -> bytes:
 
 def test_a_timer_that_ends_is_announced_where_somebody_listens(house: Running) -> None:
     with house.client().realtime.connect(model="family", extra_query={"device": "den", "room": "den"}) as connection:
-        house.told("ask", "set a 2 second timer", "--room", "den")
+        house.json_of("ask", "set a 2 second timer", "--room", "den")
         spoken = ""
         for event in connection:
             if event.type == "response.output_audio_transcript.delta":

@@ -31,7 +31,7 @@ def _answer(house: Running, sound: AudioChunk, folder: Path) -> tuple[str, str, 
     """Return what was heard, and the words and the language of the answer as a recogniser hears its sound."""
     around = AudioChunk(AROUND)
     asked, reply = write_wav(folder / "asked.wav", around + sound + around), folder / "reply.wav"
-    turn = house.heard("hear", str(asked), "--out", str(reply))
+    turn = house.turn_of("hear", str(asked), "--out", str(reply))
     heard = house.client().audio.transcriptions.create(model="whisper-1", file=reply, response_format="verbose_json")
     return turn["reply"], heard.text, heard.language
 

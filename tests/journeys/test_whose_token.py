@@ -14,20 +14,20 @@ SHOES = "what is my shoe size"
 def test_what_one_person_told_is_heard_by_nobody_else(house: Running) -> None:
     def token(device: str, role: str, *person: str) -> str:
         house.atlas("token", "revoke", device)
-        return house.atlas("token", "create", "--name", device, "--role", role, *person).stdout.strip()
+        return house.new_token(device, role, *person)
 
-    def said(token: str, text: str) -> str:
+    def reply_to(token: str, text: str) -> str:
         messages = [{"role": "user", "content": text}]
         reply = house.client(token).chat.completions.create(model="family", messages=messages)  # type: ignore[arg-type]
         return str(reply.choices[0].message.content)
 
     anna = ("--person", "Anna", "--same-person")
     phone, laptop = (token(device, "adult", *anna) for device in ("Annas phone", "Annas laptop"))
-    said(phone, "remember that my shoe size is 40")
-    assert "40" in said(laptop, SHOES)
+    reply_to(phone, "remember that my shoe size is 40")
+    assert "40" in reply_to(laptop, SHOES)
     for other in (
         token("Bens phone", "child", "--person", "Ben", "--same-person"),
         token("den panel", "adult"),
         house.token,
     ):
-        assert "40" not in said(other, SHOES)
+        assert "40" not in reply_to(other, SHOES)

@@ -50,7 +50,7 @@ class Lit(Running):
     wyoming: int = 0
 
     def is_lit(self) -> bool:
-        return bool(re.search(r"\bon\b", self.told("ask", "is the kitchen light on")["reply"]))
+        return bool(re.search(r"\bon\b", self.json_of("ask", "is the kitchen light on")["reply"]))
 
 
 def start_house(folder: Path, settings: str, **more: str) -> Lit:

@@ -105,7 +105,7 @@ def test_a_satellite_is_spoken_to_and_its_speaker_answers(
     until(lambda: "device='kitchen satellite' agent=family path=command" in house.log.read_text(), 30, "the turn's end")
     until(lambda: "light" in words(house, satellite.has_said(), tmp_path), 30, "its speaker naming the light")
 
-    house.told("ask", "set a 1 second timer", "--room", "kitchen")
+    house.json_of("ask", "set a 1 second timer", "--room", "kitchen")
     before = satellite.has_said().samples
     until(lambda: satellite.has_said().seconds - before / VOICE_RATE > 0.5, 30, "the timer being announced")
     until(
