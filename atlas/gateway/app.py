@@ -30,7 +30,6 @@ from atlas.config import Config, GatewayConfig
 from atlas.errors import AtlasError, ConfigError
 from atlas.gateway import (
     chat,
-    conversations,
     embeddings,
     failures,
     page,
@@ -45,11 +44,12 @@ from atlas.gateway import (
 from atlas.gateway.api import door
 from atlas.gateway.auth import Guesses, Secrets
 from atlas.gateway.esphome_sounds import SoundServer
-from atlas.gateway.files import Files
+from atlas.gateway.files import FileWork
 from atlas.gateway.guard import HEALTH, Guard
 from atlas.gateway.https import SecureDoor, SecureListener
 from atlas.gateway.invitations import Pairings
 from atlas.gateway.live import OpenConnections
+from atlas.gateway.past_pace import Pace
 from atlas.house import House
 
 WEBSOCKET_BYTES = 16 * 1024 * 1024  # the wire's own upper bound; the realtime door refuses less, and says why
@@ -67,7 +67,7 @@ DRAIN_SECONDS = 3  # what replies under way get when Atlas stops
 
 def build(house: House, secure: SecureListener | None = None, setup_code: str = "") -> Starlette:
     """Return the app: every URL, and what happens to those that go wrong."""
-    files, secrets, pace, guesses = Files(), Secrets(), conversations.Pace(), Guesses()
+    files, secrets, pace, guesses = FileWork(), Secrets(), Pace(), Guesses()
     pairings = Pairings(house.devices, setup_code) if house.devices else None
     app = Starlette(
         routes=[

@@ -1,18 +1,16 @@
-"""Writes what was said to a file while it is read, as lines of JSON or as Markdown, and paces who asks for the past."""
+"""Writes what was said to a file while it is read, as lines of JSON or as Markdown."""
 
 from __future__ import annotations
 
 import json
-import math
-from collections import OrderedDict
 from datetime import datetime, tzinfo
 from typing import Any
 
-import anyio
 from starlette.requests import Request
 from starlette.responses import Response
 
 from atlas.errors import RequestError
+from atlas.gateway.past_pace import Pace
 from atlas.gateway.wire import Stream, Write
 from atlas.house import House
 from atlas.store.memory import Memory
@@ -20,12 +18,6 @@ from atlas.store.recall import RememberedTurn, TimeSpan, Whose
 
 LONGEST_SECONDS = 10 * 366 * 86_400
 PAGE = 200  # exchanges that are read at once
-EXPORTS_AT_ONCE = 2
-# What a device may ask for in a minute, and what each costs of it: an export reads everything, and forgetting writes
-# the whole file anew.
-A_MINUTE = 60.0
-COSTS = {"search": 1.0, "forget": 6.0, "export": 12.0}
-REMEMBERED_DEVICES = 256
 
 
 def exported(
@@ -47,27 +39,6 @@ def exported(
     reply = Stream(request, write_all, media)
     reply.headers["content-disposition"] = f'attachment; filename="conversations.{ending}"'
     return reply
-
-
-class Pace:
-    """How much each device may still ask for; it grows back within a minute."""
-
-    def __init__(self) -> None:
-        self.exports = anyio.CapacityLimiter(EXPORTS_AT_ONCE)
-        self._left: OrderedDict[str, tuple[float, float]] = OrderedDict()  # device → what was left, and when
-
-    def take(self, device: str, cost: float) -> None:
-        """Take `cost` of what a device has left. Raises `RequestError` when that is less."""
-        now = anyio.current_time()
-        left, at = self._left.pop(device, (A_MINUTE, now))
-        left = min(A_MINUTE, left + (now - at) * A_MINUTE / 60.0)
-        enough = left >= cost
-        self._left[device] = (left - cost if enough else left, now)
-        if len(self._left) > REMEMBERED_DEVICES:
-            self._left.popitem(last=False)
-        if not enough:
-            seconds = math.ceil((cost - left) * 60.0 / A_MINUTE)
-            raise RequestError("that is too much at once", code="rate_limit_exceeded", hint=f"wait {seconds} seconds")
 
 
 def as_json_line(one: RememberedTurn, zone: tzinfo | None) -> str:

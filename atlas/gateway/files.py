@@ -12,7 +12,7 @@ from atlas.events import Event, SpeechOut, SpeechStarted, Transcribed, TurnEnded
 LONGEST_SECONDS = 10.0  # that one voice holds files back: who talks on does not stop them
 
 
-class Files:
+class FileWork:
     """Who holds `limiter` may do one step of work on a file with the house's engines."""
 
     def __init__(self) -> None:
@@ -35,7 +35,7 @@ class Files:
 class GoesFirst:
     """One voice: `note` its events, and while `run` runs, files are held back from its speech to its answer's sound."""
 
-    def __init__(self, files: Files) -> None:
+    def __init__(self, files: FileWork) -> None:
         self._files = files
         self._speaks, self._answered = anyio.Event(), anyio.Event()
 

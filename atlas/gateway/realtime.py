@@ -22,7 +22,7 @@ from atlas.gateway import realtime_settings as settings
 from atlas.gateway.auth import require, secret_of, subprotocol_of
 from atlas.gateway.chat import ANY_AGENT, MAX_NAME_CHARACTERS, agent_for, speaking_for
 from atlas.gateway.failures import failure_of
-from atlas.gateway.files import Files, GoesFirst
+from atlas.gateway.files import FileWork, GoesFirst
 from atlas.gateway.realtime_calls import ClientCalls
 from atlas.gateway.realtime_items import one_text, read_item, text_of
 from atlas.gateway.realtime_responses import check_length, like_session, read_response
@@ -47,7 +47,7 @@ MAX_DEPTH = 16  # the deepest field of the protocol lies at 6
 POLICY_VIOLATION, NORMAL = 1008, 1000  # codes of RFC 6455, section 7.4.1
 
 
-def routes(house: House, files: Files) -> list[BaseRoute]:
+def routes(house: House, files: FileWork) -> list[BaseRoute]:
     """Return the URLs of this door."""
 
     async def realtime(websocket: WebSocket) -> None:
@@ -68,7 +68,9 @@ def routes(house: House, files: Files) -> list[BaseRoute]:
 class RealtimeConnection:
     """One client: its session object, its view of the conversation, and the voice session that does the work."""
 
-    def __init__(self, websocket: WebSocket, house: House, files: Files, actor: Actor, model: str, agent: str) -> None:
+    def __init__(
+        self, websocket: WebSocket, house: House, files: FileWork, actor: Actor, model: str, agent: str
+    ) -> None:
         self._websocket = websocket
         self._house = house
         self._own = settings.own_of(house)

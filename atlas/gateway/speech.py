@@ -21,7 +21,7 @@ from atlas.errors import RequestError
 from atlas.fields import Fields
 from atlas.gateway.auth import require
 from atlas.gateway.encode import FORMATS, SPEECH_RATE, available, encoder
-from atlas.gateway.files import Files
+from atlas.gateway.files import FileWork
 from atlas.gateway.wire import Stream, Write, json_body, sse, sse_error, while_wanted
 from atlas.house import House
 from atlas.own_words import speaking
@@ -48,7 +48,7 @@ SPEECH_FIELDS = ("model", "input", "voice", "response_format", "speed", "stream_
 LANGUAGE_NAMES = {"en": "english", "de": "german"}  # verbose_json spells it out
 
 
-def routes(house: House, files: Files) -> list[Route]:
+def routes(house: House, files: FileWork) -> list[Route]:
     """Return the URLs of this door."""
 
     async def transcriptions(request: Request) -> Response:
@@ -90,7 +90,7 @@ class Recording:
     stream: bool
 
 
-async def _read_form(form: FormData, house: House, files: Files) -> Recording:
+async def _read_form(form: FormData, house: House, files: FileWork) -> Recording:
     texts = {key: value for key, value in form.items() if isinstance(value, str)}
     fields = Fields(texts)
     fields.only(FORM_FIELDS)
@@ -121,7 +121,7 @@ async def _read_form(form: FormData, house: House, files: Files) -> Recording:
     return Recording(sound, form_of, stream)
 
 
-async def _transcript(recording: Recording, house: House, files: Files, request: Request) -> Response:
+async def _transcript(recording: Recording, house: House, files: FileWork, request: Request) -> Response:
     passages: tuple[TranscriptPassage, ...] = ()
 
     async def listen() -> None:
@@ -143,7 +143,7 @@ async def _transcript(recording: Recording, house: House, files: Files, request:
             return JSONResponse({"text": whole_text(passages), "usage": _duration(recording)})
 
 
-async def _tell(recording: Recording, house: House, files: Files, write: Write) -> None:
+async def _tell(recording: Recording, house: House, files: FileWork, write: Write) -> None:
     """Write each passage as soon as it is understood."""
     between = ""
 
@@ -245,7 +245,7 @@ def _read_speech(body: dict[str, Any], house: House) -> Saying:
     )
 
 
-async def _say(wanted: Saying, house: House, files: Files, write: Write) -> None:
+async def _say(wanted: Saying, house: House, files: FileWork, write: Write) -> None:
     """Write the sound, sentence by sentence, in the format wanted."""
     if wanted.format != "wav":
         await _encoded(wanted, house, files, write)
@@ -265,7 +265,7 @@ async def _say(wanted: Saying, house: House, files: Files, write: Write) -> None
     await write(wav_header(SPEECH_RATE, whole.samples) + whole.pcm)
 
 
-async def _say_events(wanted: Saying, house: House, files: Files, write: Write) -> None:
+async def _say_events(wanted: Saying, house: House, files: FileWork, write: Write) -> None:
     """Write the sound as server-sent events."""
 
     async def event(piece: bytes) -> None:
@@ -278,7 +278,7 @@ async def _say_events(wanted: Saying, house: House, files: Files, write: Write) 
     await write(sse({"type": "speech.audio.done", "usage": usage}))
 
 
-async def _encoded(wanted: Saying, house: House, files: Files, write: Callable[[bytes], Awaitable[None]]) -> None:
+async def _encoded(wanted: Saying, house: House, files: FileWork, write: Callable[[bytes], Awaitable[None]]) -> None:
     """Write the sound, encoded. The voice is held for a sentence at a time, and never while its reader is slow."""
     out = await anyio.to_thread.run_sync(encoder, wanted.format)
     resampler = Resampler(house.tts.rate, SPEECH_RATE)

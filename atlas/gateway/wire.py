@@ -26,14 +26,13 @@ Write = Callable[[bytes], Awaitable[None]]
 def call_json(call: ToolCall, result: ToolResult) -> dict[str, Any]:
     """Return a call and what it came to as every door shows them."""
     receipt = {"id": result.receipt.id, "changed": result.receipt.changed} if result.receipt else None
-    came = {"ok": result.ok, "text": result.text, "receipt": receipt, "ask": ask_json(result.ask)}
+    ask = ask_json(result.ask) if result.ask else None
+    came = {"ok": result.ok, "text": result.text, "receipt": receipt, "ask": ask}
     return {"name": call.name, "arguments": dict(call.arguments), **came}
 
 
-def ask_json(ask: ConfirmationRequest | None) -> dict[str, Any] | None:
+def ask_json(ask: ConfirmationRequest) -> dict[str, Any]:
     """Return a question as every door shows it."""
-    if ask is None:
-        return None
     return {"id": ask.id, "sentence": ask.sentence, "level": ask.level, "expires_at": ask.expires_at, "tool": ask.tool}
 
 

@@ -280,7 +280,7 @@ async def test_what_was_said_is_listed_searched_exported_and_forgotten_by_whom_i
         for path in ("", "/turns", "/search?q=sky"):
             assert "sky" not in (await child.get(f"/api/conversations{path}")).text
         stolen = await child.get("/api/conversations/turns", params={"device": "the adult"})
-        assert (stolen.status_code, stolen.json()["error"]["code"]) == (403, "permission_denied")
+        assert (stolen.status_code, stolen.json()["error"]["code"]) == (403, "forbidden")
         assert (await http.delete("/api/conversations")).status_code == 400
         assert (await http.delete("/api/conversations", params={"last": 1})).json()["exchanges"] == 1
         assert (await http.delete("/api/conversations", params={"everything": True})).json()["exchanges"] == 2

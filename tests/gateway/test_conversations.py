@@ -13,7 +13,8 @@ import pytest
 
 from atlas.config import Config
 from atlas.conversation import Actor, Message, ToolCall
-from atlas.gateway.conversations import A_MINUTE, COSTS, PAGE, Markdown, as_json_line
+from atlas.gateway.conversations import PAGE, Markdown, as_json_line
+from atlas.gateway.past_pace import ALLOWANCE, COSTS
 from atlas.store.conversations import conversation_of
 from atlas.store.recall import RememberedMessage, RememberedTurn
 from atlas.store.turns import TurnRecord
@@ -78,7 +79,7 @@ async def test_one_request_reaches_one_agents_memory(small: SmallHouse) -> None:
 async def test_only_the_owner_may_name_somebody_else(small: SmallHouse, field: str) -> None:
     for method, path in (("GET", SEARCH), ("GET", EXPORT), ("DELETE", FORGET)):
         status, body = await ask(small, method, path, "adult", **{field: "Anna"})
-        assert (status, body["error"]["code"], body["error"]["field"]) == (403, "permission_denied", field)
+        assert (status, body["error"]["code"], body["error"]["field"]) == (403, "forbidden", field)
 
 
 async def test_the_owner_takes_away_what_is_left_of_a_guest(small: SmallHouse) -> None:
@@ -171,7 +172,7 @@ async def test_without_a_token_nothing_is_told(small: SmallHouse) -> None:
 
 
 async def test_a_device_that_asks_without_end_is_asked_to_wait_and_others_are_not(small: SmallHouse) -> None:
-    for _ in range(int(A_MINUTE / COSTS["export"])):
+    for _ in range(int(ALLOWANCE / COSTS["export"])):
         assert (await ask(small, "GET", EXPORT, "guest"))[0] == 200
     status, body = await ask(small, "GET", EXPORT, "guest")
     assert (status, body["error"]["code"]) == (429, "rate_limit_exceeded")

@@ -16,6 +16,7 @@ from atlas.gateway.api.shapes import NAME_CHARACTERS, ToolReply
 from atlas.gateway.auth import require
 from atlas.gateway.chat import ANY_AGENT, open_to
 from atlas.gateway.failures import ToolRefusal
+from atlas.gateway.wire import ask_json
 from atlas.house import House
 from wall.roles import ROLES, Role, may
 
@@ -139,6 +140,4 @@ def require_part(part: Part | None, lack: str) -> Part:
 
 def ask_values(ask: ConfirmationRequest) -> dict[str, Any]:
     """Return what a page needs of a question."""
-    seconds = round(max(0.0, ask.expires_at - time.time()), 1)
-    values = {"id": ask.id, "sentence": ask.sentence, "level": ask.level, "tool": ask.tool}
-    return {**values, "expires_at": ask.expires_at, "seconds_left": seconds}
+    return {**ask_json(ask), "seconds_left": round(max(0.0, ask.expires_at - time.time()), 1)}

@@ -20,7 +20,8 @@ from atlas.errors import RequestError
 from atlas.gateway.api.caller import EVERYBODY, AdmitToTools, Caller, usual_agent
 from atlas.gateway.api.resource import resource
 from atlas.gateway.api.shapes import NAME_CHARACTERS, ApiReply
-from atlas.gateway.conversations import COSTS, LONGEST_SECONDS, exported
+from atlas.gateway.conversations import LONGEST_SECONDS, exported
+from atlas.gateway.past_pace import COSTS
 from atlas.store.forgetting import Forgotten
 from atlas.store.memory import Memory
 from atlas.store.recall import RememberedTurn, TimeSpan, Whose
@@ -71,7 +72,7 @@ class AdmitToPast(AdmitToTools):
         actor = caller.actor
         named = [name for name, value in (("person", person), ("device", device), ("room", room)) if value is not None]
         if named and not may(actor.role, "manage"):
-            raise RequestError("only the owner may name whose conversations", code="permission_denied", param=named[0])
+            raise RequestError("only the owner may name whose conversations", code="forbidden", param=named[0])
         whom = Actor(
             actor.person if person is None else person,
             actor.device if device is None else device,

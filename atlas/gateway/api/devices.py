@@ -10,7 +10,7 @@ from pydantic import Field
 from atlas.errors import RequestError
 from atlas.gateway.api.caller import Caller, OwnerCaller
 from atlas.gateway.api.resource import resource
-from atlas.gateway.api.shapes import NAME_CHARACTERS, ApiReply, Body, OptionalName
+from atlas.gateway.api.shapes import NAME_CHARACTERS, ApiReply, Body, OptionalName, SamePerson
 from atlas.store.devices import DeviceStore, TokenDevice
 from wall.roles import Role
 
@@ -41,9 +41,7 @@ class TokenDeviceChange(Body):
 
     room: OptionalName | None = None
     person: OptionalName | None = None
-    same_person: bool = Field(
-        default=False, description="It is somebody whom the house knows already: the device reads all that they said"
-    )
+    same_person: SamePerson = False
 
 
 @router.get("")

@@ -27,11 +27,11 @@ from atlas.gateway import api as resources
 from atlas.gateway import failures
 from atlas.gateway.api.caller import Admission, NeedsYes, ask_values
 from atlas.gateway.api.shapes import ErrorReply
-from atlas.gateway.conversations import Pace
 from atlas.gateway.failures import PREFIX, HttpFailure
-from atlas.gateway.files import Files
+from atlas.gateway.files import FileWork
 from atlas.gateway.https import SecureListener
 from atlas.gateway.invitations import Pairings
+from atlas.gateway.past_pace import Pace
 from atlas.house import House
 
 
@@ -51,7 +51,7 @@ DESCRIPTION = (
 
 
 def build(
-    house: House, pace: Pace, pairings: Pairings | None, files: Files, secure: SecureListener | None = None
+    house: House, pace: Pace, pairings: Pairings | None, files: FileWork, secure: SecureListener | None = None
 ) -> FastAPI:
     """Return the API of a house, to be mounted at `/api`."""
     api = _bare()

@@ -44,8 +44,8 @@ class RingEvent(ApiReply):
     times: int = Field(description="How often it has rung before")
 
 
-LAST_EVENT = Annotated[str, Header(alias="Last-Event-ID", max_length=64)]
-RINGS = Annotated[bool, Query(description="Somebody looks at this page: what rings for this device rings here")]
+LastEvent = Annotated[str, Header(alias="Last-Event-ID", max_length=64)]
+Rings = Annotated[bool, Query(description="Somebody looks at this page: what rings for this device rings here")]
 
 
 @router.get(
@@ -54,7 +54,7 @@ RINGS = Annotated[bool, Query(description="Somebody looks at this page: what rin
     responses={200: {"model": ChangeEvent | RingEvent, "content": {"text/event-stream": {}}}},
 )
 async def stream_events(
-    request: Request, caller: AnyCaller, last_event_id: LAST_EVENT = "", rings: RINGS = False
+    request: Request, caller: AnyCaller, last_event_id: LastEvent = "", rings: Rings = False
 ) -> Response:
     """Send events as they happen: `changed` (resumable by Last-Event-ID) and, with `rings`, `ring`."""
 

@@ -66,14 +66,14 @@ async def list_missed(caller: ToolCaller) -> MissedReply:
 
 
 async def _messages(caller: Caller) -> Sequence[Dated]:
-    reply = await _told(caller, VoiceMessagesReply, "messages.list")
+    reply = await _reply_of(caller, VoiceMessagesReply, "messages.list")
     messages = reply.messages if reply else []
     unheard = [one for one in messages if not one.mine and one.heard_at is None]
     return [(one.at, MissedItem(id=one.id, kind="message")) for one in unheard]
 
 
 async def _reminders(caller: Caller) -> Sequence[Dated]:
-    reply = await _told(caller, RemindersReply, "reminders.list", person="")
+    reply = await _reply_of(caller, RemindersReply, "reminders.list", person="")
     items: list[Dated] = []
     for one in reply.reminders if reply else []:
         if not (_resides(caller) or _is_of(caller, one.person)):
@@ -87,7 +87,7 @@ async def _reminders(caller: Caller) -> Sequence[Dated]:
 
 
 async def _timers(caller: Caller) -> Sequence[Dated]:
-    reply = await _told(caller, TimersReply, "timers.list")
+    reply = await _reply_of(caller, TimersReply, "timers.list")
     ended = [one for one in (reply.timers if reply else []) if one.state == "ended"]
     items = [(one.ends_at or NOW, MissedItem(id=one.id, kind="timer", text=one.name)) for one in ended]
     for row in await _of_the_house(caller, "timers.due"):
@@ -98,7 +98,7 @@ async def _timers(caller: Caller) -> Sequence[Dated]:
 
 
 async def _alarms(caller: Caller) -> Sequence[Dated]:
-    reply = await _told(caller, AlarmsReply, "alarms.list")
+    reply = await _reply_of(caller, AlarmsReply, "alarms.list")
     return [
         (
             one.missed_at,
@@ -116,7 +116,7 @@ async def _announcements(caller: Caller) -> Sequence[Dated]:
     return [(row["at"], MissedItem(id=row["id"], kind="announcement", text=row["text"])) for row in rows]
 
 
-async def _told(caller: Caller, reply: type[ReplyShape], tool: str, **arguments: Any) -> ReplyShape | None:
+async def _reply_of(caller: Caller, reply: type[ReplyShape], tool: str, **arguments: Any) -> ReplyShape | None:
     """Return what a tool tells this caller; None where the gate refuses it to them."""
     try:
         return await caller.use(reply, tool, **arguments)

@@ -12,7 +12,7 @@ from atlas.errors import RequestError
 from atlas.gateway.api.caller import OwnerCaller
 from atlas.gateway.api.devices import devices_of
 from atlas.gateway.api.resource import resource
-from atlas.gateway.api.shapes import ApiReply, Body, Name, OptionalName
+from atlas.gateway.api.shapes import ApiReply, Body, Name, OptionalName, SamePerson
 from atlas.gateway.auth import held_token
 from atlas.gateway.https import SecureListener
 from atlas.gateway.invitations import Invitation
@@ -30,9 +30,7 @@ class InvitationWish(Body):
     person: OptionalName = ""
     room: OptionalName = ""
     hours: Annotated[float | None, Field(gt=0, le=MOST_HOURS)] = None
-    same_person: bool = Field(
-        default=False, description="It is somebody whom the house knows already: the device reads all that they said"
-    )
+    same_person: SamePerson = False
     digits: bool = Field(default=False, description="Six digits to be typed, for screens and satellites")
 
 

@@ -28,8 +28,9 @@ router = resource("rules", asks=False)
 MOST_PATTERNS = 40
 Pattern = Annotated[str, Field(min_length=1, max_length=100)]
 Patterns = Annotated[list[Pattern], Field(max_length=MOST_PATTERNS)]
-RuleId = Annotated[str, Field(pattern="^[a-z0-9][a-z0-9-]{0,60}$")]
-RulePath = Annotated[str, Path(pattern="^[a-z0-9][a-z0-9-]{0,60}$")]
+ID_PATTERN = "^[a-z0-9][a-z0-9-]{0,60}$"
+RuleId = Annotated[str, Field(pattern=ID_PATTERN)]
+RulePath = Annotated[str, Path(pattern=ID_PATTERN)]
 
 
 class RuleItem(ApiReply):

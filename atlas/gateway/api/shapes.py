@@ -12,6 +12,9 @@ TEXT_CHARACTERS = 2_000
 
 Name = Annotated[str, Field(min_length=1, max_length=NAME_CHARACTERS)]
 OptionalName = Annotated[str, Field(max_length=NAME_CHARACTERS)]
+SamePerson = Annotated[
+    bool, Field(description="It is somebody whom the house knows already: the device reads all that they said")
+]
 Text = Annotated[str, Field(min_length=1, max_length=TEXT_CHARACTERS)]
 ID = Annotated[str, Path(min_length=1, max_length=NAME_CHARACTERS, description="The id, or the name, of one")]
 QueryText = Annotated[str, Query(max_length=200)]

@@ -1,0 +1,36 @@
+"""Paces who asks for the past: what each device may still ask for, and how many exports are under way."""
+
+from __future__ import annotations
+
+import math
+from collections import OrderedDict
+
+import anyio
+
+from atlas.errors import RequestError
+
+EXPORTS_AT_ONCE = 2
+ALLOWANCE = 60.0  # of a device; one of it grows back each second
+COSTS = {"search": 1.0, "forget": 6.0, "export": 12.0}  # an export reads everything, forgetting writes the file anew
+REMEMBERED_DEVICES = 256
+
+
+class Pace:
+    """How much each device may still ask for; it grows back within a minute."""
+
+    def __init__(self) -> None:
+        self.exports = anyio.CapacityLimiter(EXPORTS_AT_ONCE)
+        self._left: OrderedDict[str, tuple[float, float]] = OrderedDict()  # device → what was left, and when
+
+    def take(self, device: str, cost: float) -> None:
+        """Take `cost` of what a device has left. Raises `RequestError` when that is less."""
+        now = anyio.current_time()
+        left, at = self._left.pop(device, (ALLOWANCE, now))
+        left = min(ALLOWANCE, left + now - at)
+        enough = left >= cost
+        self._left[device] = (left - cost if enough else left, now)
+        if len(self._left) > REMEMBERED_DEVICES:
+            self._left.popitem(last=False)
+        if not enough:
+            seconds = math.ceil(cost - left)
+            raise RequestError("that is too much at once", code="rate_limit_exceeded", hint=f"wait {seconds} seconds")
