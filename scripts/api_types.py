@@ -1,10 +1,11 @@
-"""Write the types of the house's API as TypeScript: `python scripts/api_types.py` → pwa/src/api.ts.
+"""Write the types of the house's API that the app needs as TypeScript: `scripts/api_types.py` → pwa/src/api.ts.
 
 Made from the OpenAPI document alone, and without any network. A test says when the file is older than the API.
 """
 
 from __future__ import annotations
 
+import re
 import sys
 from collections.abc import Iterator, Mapping
 from pathlib import Path
@@ -12,19 +13,35 @@ from typing import Any
 
 ROOT = Path(__file__).parent.parent
 FILE = ROOT / "pwa" / "src" / "api.ts"
-HEAD = """// The house's API, as its OpenAPI document has it. Made by scripts/api_types.py: do not edit.
-/* eslint-disable */
+HEAD = """// What the app needs of the house's API, by its OpenAPI document. Made by scripts/api_types.py: do not edit.
 """
+IMPORT = re.compile(r'import type \{([^}]*)\} from "[./]+/(?:src/)?api\.ts"')
 Schema = Mapping[str, Any]
 
 
 def typescript(document: Schema) -> str:
-    """Return the types of all shapes."""
-    return "\n".join([HEAD, *_shapes(document)])
+    """Return the types of the shapes that the app imports, and of those that these are made of."""
+    schemas = document["components"]["schemas"]
+    names: set[str] = set()
+    _reach(schemas, imported() & set(schemas), names)
+    return "\n".join([HEAD, *_shapes({name: schemas[name] for name in sorted(names)})])
 
 
-def _shapes(document: Schema) -> Iterator[str]:
-    for name, schema in sorted(document["components"]["schemas"].items()):
+def imported() -> set[str]:
+    """Return the names that files of the app import from an `api.ts`."""
+    files = [file for folder in ("src", "test", "worker") for file in (ROOT / "pwa" / folder).rglob("*.ts*")]
+    lists = [match for file in files for match in IMPORT.findall(file.read_text())]
+    return {name.strip() for names in lists for name in names.split(",")}
+
+
+def _reach(schemas: Schema, names: set[str], into: set[str]) -> None:
+    for name in names - into:
+        into.add(name)
+        _reach(schemas, set(re.findall(r"'#/components/schemas/(\w+)'", str(schemas[name]))), into)
+
+
+def _shapes(schemas: Schema) -> Iterator[str]:
+    for name, schema in schemas.items():
         if description := schema.get("description", ""):
             yield f"/** {_line(description)} */"
         if "properties" in schema:

@@ -1,5 +1,4 @@
-// The house's API, as its OpenAPI document has it. Made by scripts/api_types.py: do not edit.
-/* eslint-disable */
+// What the app needs of the house's API, by its OpenAPI document. Made by scripts/api_types.py: do not edit.
 
 /** One agent. */
 export interface AgentItem {
@@ -31,12 +30,6 @@ export interface AgentsReply {
   agents: AgentItem[];
 }
 
-/** What is to be different: its time, in words, or whether it is on. */
-export interface AlarmChange {
-  when?: string;
-  on?: boolean | null;
-}
-
 /** One alarm. */
 export interface AlarmItem {
   id: string;
@@ -63,31 +56,6 @@ export interface AlarmsReply {
   receipt: ReceiptReply | null;
   alarms: AlarmItem[];
   alarm: AlarmItem | null;
-}
-
-/** What will be said. */
-export interface AnnouncementItem {
-  id: string;
-  text: string;
-  /** Empty for every room */
-  room: string;
-  person: string;
-  /** Seconds since 1970 */
-  at: number;
-}
-
-/** The announcement, which is said as soon as somebody can be reached. */
-export interface AnnouncementReply {
-  sentence: string;
-  receipt: ReceiptReply | null;
-  broadcast: AnnouncementItem;
-}
-
-/** A person's answer. Closing a question without one is a no. */
-export interface Answer {
-  answer: "yes" | "no";
-  /** Where it was pressed */
-  channel?: "button" | "terminal";
 }
 
 /** What came of it; with a receipt when it was a page that had asked. */
@@ -159,12 +127,6 @@ export interface CertificateReply {
   certificate: CertificateItem | null;
 }
 
-/** Event `changed`: ask for this again. `everything` when the house was away, or the page for too long. */
-export interface ChangeEvent {
-  /** timers, alarms, reminders, tasks, lists, notes, calendar, home, asks or everything */
-  kind: string;
-}
-
 /** One change. */
 export interface ChangeItem {
   receipt: string;
@@ -193,12 +155,6 @@ export interface ConnectionItem {
   /** Bytes that left the house */
   sent: number;
   received: number;
-}
-
-/** The caller's conversations with an agent, the latest first. */
-export interface ConversationsReply {
-  agent: string;
-  rooms: RoomConversations[];
 }
 
 /** What a device is to be: one thing, or several of a light, of heating or of a player. */
@@ -261,35 +217,6 @@ export interface EgressReply {
   sent: number;
   /** False when there were more than can be shown */
   whole: boolean;
-}
-
-/** What went wrong. */
-export interface ErrorBody {
-  /** A short reason for programs */
-  code: string;
-  /** For people */
-  sentence: string;
-  /** What to do about it; may be empty */
-  hint: string;
-  /** Which field of the request is meant; may be empty */
-  field: string;
-  /** What a tool knows of it, such as which of several could be meant */
-  details: Record<string, unknown>;
-}
-
-/** The one shape of all errors. */
-export interface ErrorReply {
-  error: ErrorBody;
-}
-
-/** What is to be different. */
-export interface EventChange {
-  title?: string;
-  /** 2026-12-24T18:00, 2026-12-24 for all day, or words */
-  start?: string;
-  minutes?: number;
-  place?: string;
-  whole_series?: boolean;
 }
 
 /** One event of a calendar. */
@@ -391,13 +318,6 @@ export interface FormTried {
   sentence: string;
 }
 
-/** What is to stand in a form. A field that is left out stays; null or an empty text takes it out. */
-export interface FormValues {
-  values: Record<string, string | number | boolean | string[] | null>;
-  /** List in [egress] what these settings need to reach */
-  reach?: boolean;
-}
-
 /** A note that holds some words. */
 export interface FoundNote {
   title: string;
@@ -480,19 +400,6 @@ export interface InvitationReply {
   guide: ScannedLink | null;
 }
 
-/** The device that shall be let in. */
-export interface InvitationWish {
-  name: string;
-  role: "owner" | "adult" | "teen" | "child" | "guest" | "satellite";
-  person?: string;
-  room?: string;
-  hours?: number | null;
-  /** It is somebody whom the house knows already: the device reads all that they said */
-  same_person?: boolean;
-  /** Six digits to be typed, for screens and satellites */
-  digits?: boolean;
-}
-
 /** Which backup was made last, wherever it lies now. */
 export interface LastBackupItem {
   /** In seconds since 1970 */
@@ -503,26 +410,10 @@ export interface LastBackupItem {
   secrets: "none" | "sealed" | "plain";
 }
 
-/** What became of the things. */
-export interface ListChangeReply {
-  sentence: string;
-  receipt: ReceiptReply | null;
-  name: string;
-  added: string[];
-  already: string[];
-  checked: string[];
-  removed: string[];
-}
-
 /** One thing on a list. */
 export interface ListEntry {
   text: string;
   checked: boolean;
-}
-
-/** Things of a list. */
-export interface ListItems {
-  items: string[];
 }
 
 /** One list, and how many things on it are not ticked off. */
@@ -674,99 +565,10 @@ export interface ModelItem {
   verified: boolean;
 }
 
-/** Who is to use a model. */
-export interface ModelUse {
-  agent?: string;
-}
-
 /** The models, and where there is room for them. */
 export interface ModelsReply {
   models: ModelItem[];
   memory: MemoryItem[];
-}
-
-/** An alarm to be set. */
-export interface NewAlarm {
-  /** In words of the house's language: at seven; every weekday at 6:30 */
-  when: string;
-  name?: string;
-  room?: string;
-}
-
-/** What is to be said, and where. */
-export interface NewAnnouncement {
-  text: string;
-  room?: string;
-}
-
-/** An event to be added. */
-export interface NewEvent {
-  title: string;
-  /** 2026-12-24T18:00, 2026-12-24 for all day, or words */
-  start: string;
-  /** 2026-12-24T18:00, 2026-12-24 for all day, or words */
-  end?: string;
-  minutes?: number;
-  place?: string;
-  /** In words: every week, on weekdays until Christmas */
-  repeat?: string;
-  calendar?: string;
-}
-
-/** A note to be written. */
-export interface NewNote {
-  title: string;
-  text?: string;
-}
-
-/** A reminder to be added. */
-export interface NewReminder {
-  text: string;
-  /** In words of the house's language: tomorrow at eight */
-  when?: string;
-  person?: string;
-  room?: string;
-}
-
-/** A task to be added. */
-export interface NewTask {
-  title: string;
-  due?: string;
-  priority?: "high" | "medium" | "low";
-  assignee?: string;
-  description?: string;
-}
-
-/** A timer to be started. */
-export interface NewTimer {
-  seconds: number;
-  name?: string;
-  room?: string;
-}
-
-/** Sentences of the caller's own, each a recording; only the voiceprint that is made of them is stored. */
-export interface NewVoice {
-  /** WAV, MP3, M4A, Ogg, FLAC or WebM in base64 */
-  sounds: string[];
-}
-
-/** A message: words, or a recording, or both. */
-export interface NewVoiceMessage {
-  text?: string;
-  room?: string;
-  person?: string;
-  /** WAV, MP3, M4A, Ogg, FLAC or WebM in base64, a minute at most; its words are understood here */
-  sound?: string;
-}
-
-/** What is to be added at the end. */
-export interface NoteAddition {
-  text: string;
-}
-
-/** The whole text of a note, as it is to be. */
-export interface NoteEdit {
-  text: string;
 }
 
 /** One note, without its text. */
@@ -877,14 +679,6 @@ export interface PushReply {
   rooms: string[];
 }
 
-/** What a browser says of its subscription. */
-export interface PushSubscribed {
-  endpoint: string;
-  p256dh: string;
-  auth: string;
-  language?: string;
-}
-
 /** Whether the service took a message; the device shows it when it comes. */
 export interface PushTried {
   sent: boolean;
@@ -896,28 +690,38 @@ export interface ReceiptReply {
   changed: string;
 }
 
+/** On whose behalf a tool was called; empty where nobody knows. */
+export interface RecordActor {
+  person: string;
+  device: string;
+  room: string;
+}
+
 /** Rows of the record, the latest first. */
 export interface RecordReply {
   sentence: string;
   receipt: ReceiptReply | null;
-  /** seq, at, agent, actor, tool, risk, the hash of the arguments, verdict, rule, outcome, reason, ms … */
-  rows: (Record<string, unknown>)[];
+  rows: RecordRow[];
   /** What `before` is for the next page; null when there is none */
   next: number | null;
+}
+
+/** A call of a tool; also risk, the hash of the arguments, verdict, rule, ms … */
+export interface RecordRow {
+  seq: number;
+  /** Seconds since 1970 */
+  at: number;
+  agent: string;
+  actor: RecordActor;
+  tool: string;
+  outcome: string;
+  reason: string;
 }
 
 /** What rules deny to the caller now, whatever it is about; of one device its own reply says more. */
 export interface RefusalsReply {
   /** The names of tools → why, as a sentence */
   refused: Record<string, string>;
-}
-
-/** What is to be different. */
-export interface ReminderChange {
-  text?: string;
-  when?: string;
-  person?: string;
-  room?: string;
 }
 
 /** One reminder. */
@@ -941,42 +745,11 @@ export interface ReminderItem {
   when: string;
 }
 
-/** The reminder that changed. */
-export interface ReminderReply {
-  sentence: string;
-  receipt: ReceiptReply | null;
-  reminder: ReminderItem;
-}
-
-/** In how many minutes it is said again. */
-export interface ReminderSnooze {
-  minutes?: number;
-}
-
 /** The reminders that the caller may see. */
 export interface RemindersReply {
   sentence: string;
   receipt: ReceiptReply | null;
   reminders: ReminderItem[];
-}
-
-/** Event `ring`, for a page that asked for them: play a tone and show the words. */
-export interface RingEvent {
-  /** Of the timer or alarm; empty for an announcement */
-  id: string;
-  kind: "timer" | "alarm" | "announcement";
-  text: string;
-  /** How often it has rung before */
-  times: number;
-}
-
-/** What was said in one room. */
-export interface RoomConversations {
-  room: string;
-  turns: number;
-  /** Seconds since 1970 */
-  first_at: number;
-  last_at: number;
 }
 
 /** One room. */
@@ -1020,12 +793,6 @@ export interface RuleItem {
   /** HH:MM-HH:MM, on the house's clocks */
   hours: string[];
   days: string[];
-}
-
-/** A rule that is to be tried: put in by its id, or, without values, taken out. */
-export interface RulePreviewed {
-  id: string;
-  values?: RuleValues | null;
 }
 
 /** It counts now, but for what somebody has to start again. */
@@ -1131,13 +898,6 @@ export interface SentenceCall {
   arguments: Record<string, unknown>;
 }
 
-/** What somebody says, and what it is to do. */
-export interface SentenceDraft {
-  text: string;
-  /** Empty: what the text means by itself */
-  meaning?: string;
-}
-
 /** One sentence that was taught. */
 export interface SentenceItem {
   id: string;
@@ -1177,29 +937,6 @@ export interface SettingFormsReply {
   forms: SettingForm[];
 }
 
-/** One setting. */
-export interface SettingItem {
-  /** section.name, as atlas.toml has it */
-  key: string;
-  value: string | number | boolean | string[] | null;
-  /** The file, the variable of the environment, or `default` */
-  origin: string;
-}
-
-/** Every setting, and the tools that have settings of their own, which are told to nobody but them. */
-export interface SettingsReply {
-  /** The atlas.toml that was read; empty when there is none */
-  file: string;
-  data: string;
-  settings: SettingItem[];
-  tools: string[];
-}
-
-/** For how long what rings is to be silent. */
-export interface Snooze {
-  minutes?: number;
-}
-
 /** How long a stage took on one day, in milliseconds. */
 export interface StagePercentiles {
   stage: string;
@@ -1207,15 +944,6 @@ export interface StagePercentiles {
   p50: number;
   p95: number;
   p99: number;
-}
-
-/** What is to be different; moving is `column` alone. */
-export interface TaskChange {
-  column?: "backlog" | "todo" | "doing" | "done" | null;
-  title?: string;
-  due?: string;
-  priority?: "high" | "medium" | "low" | "";
-  assignee?: string;
 }
 
 /** One task of the board. */
@@ -1229,19 +957,6 @@ export interface TaskItem {
   created: string;
   file: string;
   description: string;
-}
-
-/** The task that changed. */
-export interface TaskReply {
-  sentence: string;
-  receipt: ReceiptReply | null;
-  task: TaskItem;
-}
-
-/** What is to be different: seconds added or taken away, or a pause begun or ended. */
-export interface TimerChange {
-  by_seconds?: number;
-  paused?: boolean | null;
 }
 
 /** One timer. */
@@ -1259,26 +974,11 @@ export interface TimerItem {
   set_at: number;
 }
 
-/** The timer that changed. */
-export interface TimerReply {
-  sentence: string;
-  receipt: ReceiptReply | null;
-  timer: TimerItem;
-}
-
 /** The timers. */
 export interface TimersReply {
   sentence: string;
   receipt: ReceiptReply | null;
   timers: TimerItem[];
-}
-
-/** Where a device stands now, and whose alone it is; empty for nowhere and nobody. What is left out stays. */
-export interface TokenDeviceChange {
-  room?: string | null;
-  person?: string | null;
-  /** It is somebody whom the house knows already: the device reads all that they said */
-  same_person?: boolean;
 }
 
 /** One device that may come in. */
@@ -1355,11 +1055,6 @@ export interface TurnItem {
 /** Turns, the latest first. */
 export interface TurnsReply {
   turns: TurnItem[];
-}
-
-/** Which change is to be taken back. */
-export interface Undo {
-  receipt: string;
 }
 
 /** Another tool server, as the settings of the tools call it. */
@@ -1523,11 +1218,6 @@ export interface WakeItem {
   sound: boolean;
 }
 
-/** Was that for the house? */
-export interface WakeLabel {
-  meant: boolean;
-}
-
 /** One wake word of a room. */
 export interface WakePhraseItem {
   phrase: string;
@@ -1569,11 +1259,6 @@ export interface WakeRoomItem {
   room: string;
   phrases: WakePhraseItem[];
   heard: WakeItem[];
-}
-
-/** How sure the house has to be of a wake word. */
-export interface WakeThreshold {
-  threshold: number;
 }
 
 /** What holds now. */

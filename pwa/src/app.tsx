@@ -135,7 +135,7 @@ function Line() {
   return (
     <div class="line" data-line={state.kind}>
       <Icon name={state.kind === "gone" ? "away" : "pulse"} size={20} />
-      <p role="status">{state.kind === "gone" ? say.goneNow : say.connecting}</p>
+      <p role="status">{state.kind === "gone" ? say.gone : say.connecting}</p>
       {state.kind === "gone" && (
         <button type="button" class="quiet" onClick={() => talk.link?.again()}>
           {say.tryNow}

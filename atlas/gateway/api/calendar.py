@@ -55,7 +55,7 @@ class NewEvent(Body):
     end: When = ""
     minutes: Minutes = 0
     place: EventPlace = ""
-    repeat: Annotated[OptionalName, Field(description="In words: every week, on weekdays until Christmas")] = ""
+    repeat: Annotated[OptionalName, Field(description="In words (every week), or a rule of RFC 5545")] = ""
     calendar: OptionalName = ""
 
 

@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-import json
-from typing import Annotated, Any
+from typing import Annotated
 
 from fastapi import Query, Request
-from pydantic import Field
+from pydantic import ConfigDict, Field
 from starlette.responses import Response
 
 from atlas.gateway.api.caller import OwnerCaller
 from atlas.gateway.api.resource import resource
-from atlas.gateway.api.shapes import NAME_CHARACTERS, Since, ToolReply
+from atlas.gateway.api.shapes import NAME_CHARACTERS, ApiReply, Since, ToolReply
 from atlas.gateway.wire import Stream, Write
 
 EXPORT_ROWS = 500  # that are read at once
@@ -19,12 +18,34 @@ router = resource("record", asks=False)
 Filter = Annotated[str, Query(max_length=NAME_CHARACTERS)]
 
 
+class RecordActor(ApiReply):
+    """On whose behalf a tool was called; empty where nobody knows."""
+
+    model_config = ConfigDict(extra="allow")
+
+    person: str = ""
+    device: str = ""
+    room: str = ""
+
+
+class RecordRow(ApiReply):
+    """A call of a tool; also risk, the hash of the arguments, verdict, rule, ms …"""
+
+    model_config = ConfigDict(extra="allow")
+
+    seq: int
+    at: float = Field(description="Seconds since 1970")
+    agent: str = ""
+    actor: RecordActor = RecordActor()
+    tool: str = ""
+    outcome: str = ""
+    reason: str = ""
+
+
 class RecordReply(ToolReply):
     """Rows of the record, the latest first."""
 
-    rows: list[dict[str, Any]] = Field(
-        description="seq, at, agent, actor, tool, risk, the hash of the arguments, verdict, rule, outcome, reason, ms …"
-    )
+    rows: list[RecordRow]
     next: int | None = Field(description="What `before` is for the next page; null when there is none")
 
 
@@ -69,7 +90,7 @@ async def export_record(request: Request, caller: OwnerCaller) -> Response:
         before: int | None = 0
         while before is not None:
             page = await caller.use_owner_tool(RecordReply, "record.rows", before=before, most=EXPORT_ROWS)
-            await write("".join(f"{json.dumps(row, ensure_ascii=False)}\n" for row in page.rows).encode())
+            await write("".join(f"{row.model_dump_json()}\n" for row in page.rows).encode())
             before = page.next
 
     reply = Stream(request, write_all, "application/x-ndjson")

@@ -15,7 +15,7 @@ export interface Account {
 }
 
 /** A link that would make this browser another device. */
-export interface Offer {
+interface Offer {
   here: string;
   device: string;
   accept: () => void;
@@ -130,7 +130,7 @@ export const headersOf = ({ token }: Account): Record<string, string> => ({
   ...(token ? { Authorization: `Bearer ${token}` } : {}),
 });
 
-export interface Holder {
+interface Holder {
   device: string; // "" when there is none
   why: "" | "unknown" | "gone";
 }

@@ -10,7 +10,7 @@ import { announceChange } from "./events.ts";
 
 const SHOWN_MS = 8_000; // long enough to read it, see the way back and press it
 
-export interface Outcome {
+interface Outcome {
   sentence: string;
   receipt: string; // "" where nothing can be taken back
   bad: boolean;
@@ -43,7 +43,7 @@ export function dismiss(): void {
 type Method = "POST" | "PUT" | "PATCH" | "DELETE";
 
 /** Do something at the house; return its answer, or null where it was not done (then the person has been told). */
-export async function act<Reply extends Partial<ToolReply>>(
+export async function act<Reply = unknown>(
   method: Method,
   path: string,
   body?: unknown,
@@ -59,21 +59,20 @@ export async function act<Reply extends Partial<ToolReply>>(
 }
 
 /** Do the same from a form that tells its own trouble, where an outcome would lie behind it. Throws `HouseTrouble`. */
-export async function attempt<Reply extends Partial<ToolReply>>(
+export async function attempt<Reply = unknown>(
   method: Method,
   path: string,
   body?: unknown,
   quiet = false,
 ): Promise<Reply | null> {
-  const reply = await request<Reply | WaitingReply>(path, body, method);
+  const reply = await request<Reply & Partial<ToolReply & WaitingReply>>(path, body, method);
   announceChange(path.split(/[/?]/)[2]);
-  if (reply && "ask" in reply) {
+  if (reply?.ask) {
     void look(); // a person has to say yes; the question is on its way to the page
     return null;
   }
-  const done = reply as Reply;
-  if (!quiet && done?.sentence) show({ sentence: done.sentence, receipt: done.receipt?.id ?? "", bad: false });
-  return done ?? null;
+  if (!quiet && reply?.sentence) show({ sentence: reply.sentence, receipt: reply.receipt?.id ?? "", bad: false });
+  return reply ?? null;
 }
 
 /** Take a change back. */

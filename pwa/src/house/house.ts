@@ -13,7 +13,7 @@ import { Link } from "./link.ts";
 import { notifyHere } from "./notifications.ts";
 import { changes, entriesOf } from "./recall.ts";
 
-export type LineState = { kind: "connecting" } | { kind: "open" } | { kind: "gone"; seconds: number };
+type LineState = { kind: "connecting" } | { kind: "open" } | { kind: "gone" };
 
 export const line = signal<LineState>({ kind: "connecting" });
 export const story = new Story();
@@ -49,8 +49,8 @@ export function connect(): void {
         line.value = { kind: "open" };
         talk.opened();
       },
-      gone(seconds) {
-        line.value = { kind: "gone", seconds };
+      gone() {
+        line.value = { kind: "gone" };
         story.lost();
         talk.lost();
       },

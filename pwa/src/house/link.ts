@@ -9,10 +9,10 @@ const STEADY_MS = 5_000; // a line that held this long was a good one
 // biome-ignore lint/suspicious/noExplicitAny: events are OpenAI's, each with fields of its own
 export type RealtimeEvent = { type: string; [key: string]: any };
 
-export interface LinkOwner {
+interface LinkOwner {
   event: (event: RealtimeEvent) => void;
   open: () => void;
-  gone: (seconds: number) => void;
+  gone: () => void;
   refused: () => void;
 }
 
@@ -90,7 +90,7 @@ export class Link {
     const pause = this.pause * (0.75 + Math.random() / 2); // phones must not all come back at once
     this.pause = Math.min(LONGEST_PAUSE_MS, this.pause * 2);
     this.timer = setTimeout(() => this.connect(), pause);
-    this.owner.gone(pause / 1000);
+    this.owner.gone();
     // A browser does not say why a WebSocket was refused; an ordinary request does.
     if ((await whoHolds(this.account.token)).why === "unknown" && !this.closed) {
       this.close();

@@ -54,7 +54,7 @@ export function install(): void {
 }
 
 /** A browser's offer to install the app, kept until somebody presses; null where there is none. */
-export interface InstallOffer extends Event {
+interface InstallOffer extends Event {
   prompt(): Promise<void>;
 }
 export const installOffer = signal<InstallOffer | null>(null);

@@ -14,8 +14,8 @@ import { Icon } from "../parts/icon.tsx";
 import { Loaded } from "../parts/loaded.tsx";
 import { Sheet } from "../parts/sheet.tsx";
 import { dateOf } from "../parts/when.ts";
+import { WordsForm } from "../parts/words-form.tsx";
 import { words } from "../strings/index.ts";
-import { WordsForm } from "./time.tsx";
 
 type Column = keyof typeof words.value.board.columns;
 

@@ -11,7 +11,7 @@ import { Sheet } from "../parts/sheet.tsx";
 import { words } from "../strings/index.ts";
 import { DeedCard } from "../talk/entry.tsx";
 
-export const spokenText = (turn: SaidTurn) => turn.messages.find(({ author }) => author === "user")?.text ?? "";
+const spokenText = (turn: SaidTurn) => turn.messages.find(({ author }) => author === "user")?.text ?? "";
 export const isUnsure = ({ readings }: SaidTurn) =>
   Boolean(readings && (readings.doubtful || readings.possible.length));
 
@@ -20,7 +20,7 @@ export function HeardSheet({ turn, onClose }: { turn: SaidTurn; onClose: (gone: 
   const [teaching, setTeaching] = useState(false);
   const answer = turn.messages.findLast(({ author, text }) => author !== "user" && text)?.text ?? "";
   async function remove(): Promise<void> {
-    const gone = await act<ForgottenReply & { sentence?: string }>(
+    const gone = await act<ForgottenReply>(
       "DELETE",
       `/api/conversations/turns/${encodeURIComponent(turn.turn)}${agentQuery("?")}`,
     );
@@ -120,7 +120,7 @@ export function Teach({ text = "", readings = null, onDone }: TeachProperties) {
   async function save(event: SubmitEvent): Promise<void> {
     event.preventDefault();
     const draft = { text: spoken.trim(), meaning: meaning.trim() };
-    const taught = await act<SentenceItem & { sentence?: string }>("POST", "/api/sentences", draft);
+    const taught = await act<SentenceItem>("POST", "/api/sentences", draft);
     if (!taught) return;
     tell(say.taught(taught.text));
     setSpoken("");

@@ -7,6 +7,7 @@ import { useLive } from "../house/live.ts";
 import { may } from "../house/me.ts";
 import { refusalOf } from "../house/refused.ts";
 import { Allowed, Refused } from "../parts/allowed.tsx";
+import { percentOf } from "../parts/amounts.ts";
 import { Icon, type IconName } from "../parts/icon.tsx";
 import { Empty, Loaded } from "../parts/loaded.tsx";
 import { hrefOf } from "../route.ts";
@@ -241,8 +242,6 @@ function isActive({ kind, state }: DeviceItem): boolean {
 
 /** A blind that hangs half way is open, whether it says so or only how far. */
 const isOpen = ({ state }: Pick<DeviceItem, "state">) => Boolean(state.open) || Number(state.position) > 0;
-
-const percentOf = (value: number) => (value / 100).toLocaleString(words.value.language, { style: "percent" });
 
 const degrees = (value: number) => `${value.toLocaleString(words.value.language, { maximumFractionDigits: 1 })} °`;
 

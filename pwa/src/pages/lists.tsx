@@ -7,9 +7,9 @@ import { refusalOf } from "../house/refused.ts";
 import { Allowed } from "../parts/allowed.tsx";
 import { Icon } from "../parts/icon.tsx";
 import { Empty, Loaded } from "../parts/loaded.tsx";
+import { WordsForm } from "../parts/words-form.tsx";
 import { hrefOf, route } from "../route.ts";
 import { words } from "../strings/index.ts";
-import { WordsForm } from "./time.tsx";
 
 export function Lists() {
   const live = useLive<ListsReply>("/api/lists", "lists");

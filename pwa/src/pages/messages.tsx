@@ -1,18 +1,17 @@
 /** Voice messages: recorded or written for somebody, heard, and deleted with their sound. */
 
 import { useSignal } from "@preact/signals";
-import { useEffect } from "preact/hooks";
 import type { PeopleReply, RoomsReply, VoiceMessage, VoiceMessageReply, VoiceMessagesReply } from "../api.ts";
-import { HouseTrouble, requestSound, sentenceOf } from "../house/api.ts";
-import { act, tell } from "../house/deeds.ts";
+import { act } from "../house/deeds.ts";
 import { useLive } from "../house/live.ts";
 import { may } from "../house/me.ts";
 import { refusalOf } from "../house/refused.ts";
 import { Icon } from "../parts/icon.tsx";
 import { Empty, Loaded } from "../parts/loaded.tsx";
+import { useRecording } from "../parts/use-recording.ts";
+import { useSound } from "../parts/use-sound.ts";
 import { dateOf, timeOf } from "../parts/when.ts";
 import { words } from "../strings/index.ts";
-import { base64Of, Recording } from "../voice/recording.ts";
 
 const MESSAGES = "/api/voice-messages";
 
@@ -52,9 +51,8 @@ function Leave() {
   const rooms = useLive<RoomsReply>(isOwner ? "/api/rooms" : "");
   const to = useSignal("");
   const text = useSignal("");
-  const recording = useSignal<Recording | null>(null);
   const sending = useSignal(false);
-  useEffect(() => () => recording.value?.drop(), []);
+  const [recording, press] = useRecording((sound) => send({ sound }));
 
   async function send(body: { text?: string; sound?: string }): Promise<void> {
     const [kind, name] = to.value.split(/:(.*)/s);
@@ -62,23 +60,6 @@ function Leave() {
     const done = await act<VoiceMessageReply>("POST", MESSAGES, { ...body, ...(name ? { [kind]: name } : {}) });
     sending.value = false;
     if (done) text.value = "";
-  }
-
-  async function press(): Promise<void> {
-    const running = recording.value;
-    if (!running) {
-      const trouble = await Recording.begin((begun) => {
-        recording.value = begun;
-      }, finish);
-      if (trouble) tell(words.value.messages.troubles[trouble], true);
-      return;
-    }
-    running.end();
-  }
-
-  async function finish(sound: Blob | null): Promise<void> {
-    recording.value = null;
-    if (sound?.size) await send({ sound: await base64Of(sound) });
   }
 
   return (
@@ -140,18 +121,8 @@ function Leave() {
 
 function OneMessage({ message }: { message: VoiceMessage }) {
   const say = words.value.messages;
-  const sound = useSignal("");
   const path = `${MESSAGES}/${encodeURIComponent(message.id)}`;
-  useEffect(() => () => URL.revokeObjectURL(sound.value), []);
-
-  async function load(): Promise<void> {
-    try {
-      sound.value = URL.createObjectURL(await requestSound(`${path}/sound`));
-    } catch (trouble) {
-      if (!(trouble instanceof HouseTrouble)) throw trouble;
-      tell(sentenceOf(trouble), true);
-    }
-  }
+  const [sound, load] = useSound(`${path}/sound`);
 
   function heard(): void {
     if (!message.mine && message.heard_at === null) void act("POST", `${path}/heard`, undefined, true);

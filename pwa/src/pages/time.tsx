@@ -1,16 +1,17 @@
 /** Time: timers, alarms and reminders, seen, begun and stopped wherever one is. */
 
 import { useSignal } from "@preact/signals";
-import type { ComponentChildren } from "preact";
 import { useEffect, useState } from "preact/hooks";
 import type { AlarmItem, AlarmsReply, ReminderItem, RemindersReply, TimerItem, TimersReply } from "../api.ts";
 import { act } from "../house/deeds.ts";
 import { useLive } from "../house/live.ts";
 import { refusalOf } from "../house/refused.ts";
 import { Allowed } from "../parts/allowed.tsx";
+import { TextField } from "../parts/fields.tsx";
 import { Icon } from "../parts/icon.tsx";
 import { Loaded } from "../parts/loaded.tsx";
 import { clockOf, momentOf, secondOf } from "../parts/when.ts";
+import { WordsForm } from "../parts/words-form.tsx";
 import { words } from "../strings/index.ts";
 
 const MINUTES = [1, 3, 5, 10, 15, 30, 60];
@@ -88,7 +89,7 @@ function Timer({ timer, alike }: { timer: TimerItem; alike: boolean }) {
       <div>
         <p class="clock">{ended ? say.ended : clockOf(left)}</p>
         <p class="soft">
-          {timer.name || say.timerOf(clockOf(timer.seconds))}
+          {name}
           {timer.room && ` · ${timer.room}`}
           {timer.state === "paused" && ` · ${say.paused}`}
           {timer.state === "running" && ` · ${say.since((alike ? secondOf : momentOf)(timer.set_at))}`}
@@ -276,49 +277,8 @@ function NewReminder() {
   }
   return (
     <form class="add two" onSubmit={add}>
-      <Field label={say.remindOf} value={text} placeholder={say.reminderExample} maxLength={300} />
-      <Field label={say.remindWhen} value={when} placeholder={say.whenExample} maxLength={100} />
-      <button type="submit" class="solid">
-        {words.value.shell.add}
-      </button>
-    </form>
-  );
-}
-
-function Field(props: { label: string; value: { value: string }; placeholder: string; maxLength: number }) {
-  return (
-    <label>
-      <span class="unseen">{props.label}</span>
-      <input
-        value={props.value.value}
-        placeholder={props.placeholder}
-        maxLength={props.maxLength}
-        onInput={(event) => {
-          props.value.value = event.currentTarget.value;
-        }}
-      />
-    </label>
-  );
-}
-
-interface WordsFormProperties {
-  label: string;
-  placeholder: string;
-  onAdd: (text: string) => Promise<unknown>;
-  children?: ComponentChildren;
-}
-
-/** One field and a button: what is typed stays until it was taken. */
-export function WordsForm({ label, placeholder, onAdd }: WordsFormProperties) {
-  const text = useSignal("");
-  async function add(event: SubmitEvent): Promise<void> {
-    event.preventDefault();
-    const typed = text.value.trim();
-    if (typed && (await onAdd(typed))) text.value = "";
-  }
-  return (
-    <form class="add" onSubmit={add}>
-      <Field label={label} value={text} placeholder={placeholder} maxLength={200} />
+      <TextField unseenLabel label={say.remindOf} value={text} placeholder={say.reminderExample} maxLength={300} />
+      <TextField unseenLabel label={say.remindWhen} value={when} placeholder={say.whenExample} maxLength={100} />
       <button type="submit" class="solid">
         {words.value.shell.add}
       </button>

@@ -1,16 +1,15 @@
 /** One's own voice: sentences to read aloud, by which rooms know who speaks; and deleting voices. */
 
 import { useSignal } from "@preact/signals";
-import { useEffect } from "preact/hooks";
 import type { VoiceItem, VoicesReply } from "../api.ts";
 import { act, tell } from "../house/deeds.ts";
 import { useLive } from "../house/live.ts";
 import { me } from "../house/me.ts";
 import { Icon } from "../parts/icon.tsx";
 import { Loaded } from "../parts/loaded.tsx";
+import { useRecording } from "../parts/use-recording.ts";
 import { momentOf } from "../parts/when.ts";
 import { words } from "../strings/index.ts";
-import { base64Of, Recording } from "../voice/recording.ts";
 
 const VOICES = "/api/voices";
 
@@ -66,26 +65,15 @@ function KnownVoice({ voice, onGone }: { voice: VoiceItem; onGone: () => void })
 /** One sentence after the other: shown, recorded, and all sent at the end. */
 function Record({ sentences, onDone }: { sentences: number; onDone: () => void }) {
   const say = words.value.ownVoice;
-  const recording = useSignal<Recording | null>(null);
   const sounds = useSignal<string[]>([]);
   const sending = useSignal(false);
-  useEffect(() => () => recording.value?.drop(), []);
+  const [recording, press] = useRecording(add);
 
-  async function press(): Promise<void> {
-    if (recording.value) return recording.value.end();
-    const trouble = await Recording.begin((begun) => {
-      recording.value = begun;
-    }, finish);
-    if (trouble) tell(words.value.messages.troubles[trouble], true);
-  }
-
-  async function finish(sound: Blob | null): Promise<void> {
-    recording.value = null;
-    if (!sound?.size) return;
-    sounds.value = [...sounds.value, await base64Of(sound)];
+  async function add(sound: string): Promise<void> {
+    sounds.value = [...sounds.value, sound];
     if (sounds.value.length < sentences) return;
     sending.value = true;
-    const made = await act<VoiceItem & { sentence?: string }>("POST", VOICES, { sounds: sounds.value });
+    const made = await act<VoiceItem>("POST", VOICES, { sounds: sounds.value });
     sending.value = false;
     sounds.value = [];
     if (made) tell(say.done);

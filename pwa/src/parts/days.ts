@@ -16,7 +16,7 @@ export function addDays(at: Date, days: number): Date {
   return new Date(at.getFullYear(), at.getMonth(), at.getDate() + days);
 }
 
-export const mondayOf = (at: Date) => addDays(at, -((at.getDay() + 6) % 7));
+const mondayOf = (at: Date) => addDays(at, -((at.getDay() + 6) % 7));
 
 const daysFrom = (first: Date, count: number) => Array.from({ length: count }, (_, day) => addDays(first, day));
 

@@ -5,6 +5,7 @@ import { Icon } from "./icon.tsx";
 
 interface TextFieldProperties {
   label: string;
+  unseenLabel?: boolean; // it is read out, and seen in the placeholder
   value: Signal<string>;
   maxLength?: number;
   type?: "date" | "time";
@@ -13,11 +14,11 @@ interface TextFieldProperties {
   list?: string; // the id of what it suggests
 }
 
-export function TextField({ label, value, ...more }: TextFieldProperties) {
+export function TextField({ label, unseenLabel, value, ...more }: TextFieldProperties) {
   const attributes: Record<string, unknown> = more; // what fits one kind of input, the types deny to another
   return (
     <label>
-      {label}
+      {unseenLabel ? <span class="unseen">{label}</span> : label}
       <input
         {...attributes}
         value={value.value}

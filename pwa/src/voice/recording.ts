@@ -3,7 +3,7 @@
 const LONGEST_MS = 60_000;
 const BITS_A_SECOND = 32_000; // speech needs no more
 
-export type RecordingTrouble = "insecure" | "refused";
+type RecordingTrouble = "insecure" | "refused";
 
 export class Recording {
   private readonly recorder: MediaRecorder;

@@ -4,11 +4,12 @@ import { useState } from "preact/hooks";
 import type { BackupsReply, CertificateReply, EgressReply, FindingsReply } from "../../api.ts";
 import { HouseTrouble, request, sentenceOf } from "../../house/api.ts";
 import { useLive } from "../../house/live.ts";
+import { bytesOf } from "../../parts/amounts.ts";
 import { Icon } from "../../parts/icon.tsx";
-import { Loaded, LogLine } from "../../parts/loaded.tsx";
+import { Loaded } from "../../parts/loaded.tsx";
+import { LogLine } from "../../parts/log-line.tsx";
 import { dateOf, momentOf } from "../../parts/when.ts";
 import { words } from "../../strings/index.ts";
-import { bytesOf } from "./models.tsx";
 
 export function Health() {
   return (

@@ -3,8 +3,8 @@
 import { useEffect, useState } from "preact/hooks";
 import type { LoadItem, LoadReply } from "../../api.ts";
 import { HouseTrouble, request } from "../../house/api.ts";
+import { bytesOf, numberOf } from "../../parts/amounts.ts";
 import { words } from "../../strings/index.ts";
-import { bytesOf } from "./models.tsx";
 
 const SHOWN = 150; // samples: five minutes
 const WIDTH = 300;
@@ -154,6 +154,3 @@ function Plot({ title, values, most, spell, every }: PlotProperties) {
     </li>
   );
 }
-
-const numberOf = (value: number) =>
-  value.toLocaleString(words.value.language, { maximumFractionDigits: value < 10 ? 1 : 0 });

@@ -13,19 +13,19 @@ const MOST_LINES = 1_000; // of this start of the house and of those before
 const MOST_SHOWN = 300; // a phone draws no more at once without a pause
 const LEVELS = ["info", "warning", "error"] as const;
 
-interface LogLine extends LogLineItem {
+interface KnownLine extends LogLineItem {
   began: number; // the start of the house that its number belongs to
 }
 
 interface LiveLog {
-  lines: LogLine[] | null; // null before the first answer
+  lines: KnownLine[] | null; // null before the first answer
   trouble: HouseTrouble | null;
 }
 
 /** Ask for what came after the last line, while the page is seen. */
 function useLog(paused: boolean): LiveLog {
   const [log, setLog] = useState<LiveLog>({ lines: null, trouble: null });
-  const known = useRef<LogLine[]>([]);
+  const known = useRef<KnownLine[]>([]);
   const start = useRef(0);
   useEffect(() => {
     if (paused) return;
@@ -161,7 +161,7 @@ function Trouble({ trouble, hasLines }: { trouble: HouseTrouble; hasLines: boole
   );
 }
 
-function Lines({ lines, isAll }: { lines: LogLine[]; isAll: boolean }) {
+function Lines({ lines, isAll }: { lines: KnownLine[]; isAll: boolean }) {
   const say = words.value.house.log;
   const box = useRef<HTMLDivElement>(null);
   useFollow(box, lines.length === 0);

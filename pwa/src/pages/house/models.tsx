@@ -7,14 +7,10 @@ import { act, tell } from "../../house/deeds.ts";
 import { useLive } from "../../house/live.ts";
 import { me } from "../../house/me.ts";
 import { agentName } from "../../parts/agent-switch.tsx";
+import { bytesOf } from "../../parts/amounts.ts";
 import { Loaded } from "../../parts/loaded.tsx";
 import { words } from "../../strings/index.ts";
 import { FormCard } from "./settings.tsx";
-
-export function bytesOf(bytes: number): string {
-  const [size, unit] = bytes >= 1e9 ? [bytes / 1e9, "GB"] : bytes >= 1e6 ? [bytes / 1e6, "MB"] : [bytes / 1e3, "kB"];
-  return `${size.toLocaleString(words.value.language, { maximumFractionDigits: size < 10 ? 1 : 0 })} ${unit}`;
-}
 
 export function Models() {
   const live = useLive<ModelsReply>("/api/models");
@@ -124,8 +120,8 @@ function Deeds({ model, onDone }: { model: ModelItem; onDone: () => Promise<void
     await onDone();
   }
   async function use(agent: string): Promise<void> {
-    const chosen = await act<ModelChosen & { sentence?: string }>("POST", `${path}/use`, { agent }, true);
-    if (chosen) tell(`${sentenceOf(chosen, model.title)} ${say.nextStart}`);
+    const chosen = await act<ModelChosen>("POST", `${path}/use`, { agent }, true);
+    if (chosen) tell(`${choiceSentence(chosen, model.title)} ${say.nextStart}`);
   }
   if (moving && pull) {
     return (
@@ -171,7 +167,7 @@ function Deeds({ model, onDone }: { model: ModelItem; onDone: () => Promise<void
 }
 
 /** What a choice comes to: who uses it, and where it finds room. */
-function sentenceOf({ agent, role, fits, gpu_bytes, ram_bytes }: ModelChosen, title: string): string {
+function choiceSentence({ agent, role, fits, gpu_bytes, ram_bytes }: ModelChosen, title: string): string {
   const say = words.value.models;
   if (!agent) return role === "stt" ? say.hears(title) : say.speaks(title);
   const places = [

@@ -3,7 +3,8 @@
 import type { AgentsReply, HealthReply, RoomsReply, UpstreamReply, UsageReply } from "../../api.ts";
 import { useLive } from "../../house/live.ts";
 import { Icon } from "../../parts/icon.tsx";
-import { Loaded, LogLine } from "../../parts/loaded.tsx";
+import { Loaded } from "../../parts/loaded.tsx";
+import { LogLine } from "../../parts/log-line.tsx";
 import { words } from "../../strings/index.ts";
 import { Load } from "./load.tsx";
 
@@ -62,7 +63,7 @@ function partName(name: string): string {
   return known[name] ?? name;
 }
 
-export function lengthOf(seconds: number): string {
+function lengthOf(seconds: number): string {
   const say = words.value.house;
   if (seconds < 90) return say.seconds(Math.round(seconds));
   if (seconds < 5400) return say.minutes(Math.round(seconds / 60));

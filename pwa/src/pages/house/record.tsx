@@ -1,7 +1,7 @@
 /** The record: every call of a tool, who wanted it and what came of it, and whether nobody has changed it since. */
 
 import { useState } from "preact/hooks";
-import type { RecordReply, VerdictReply } from "../../api.ts";
+import type { RecordReply, RecordRow, VerdictReply } from "../../api.ts";
 import { HouseTrouble, request, sentenceOf } from "../../house/api.ts";
 import { useLive } from "../../house/live.ts";
 import { download } from "../../parts/download.ts";
@@ -10,17 +10,6 @@ import { momentOf } from "../../parts/when.ts";
 import { words } from "../../strings/index.ts";
 import { toolWords } from "../../strings/tool-words.ts";
 import { deedOf } from "./rule-words.ts";
-
-interface Row {
-  seq: number;
-  at: number;
-  agent: string;
-  actor: { device: string; person: string; room: string };
-  tool: string;
-  outcome: string;
-  reason: string;
-  rule: string;
-}
 
 const OUTCOMES = ["", "ok", "denied", "asked", "failed"] as const;
 
@@ -61,13 +50,13 @@ export function Record() {
           <input type="checkbox" checked={looks} onChange={() => setLooks(!looks)} />
           {say.looksToo}
         </label>
-        <Loaded live={live}>{(reply) => <Rows rows={reply.rows as unknown as Row[]} />}</Loaded>
+        <Loaded live={live}>{(reply) => <Rows rows={reply.rows} />}</Loaded>
       </section>
     </>
   );
 }
 
-function Rows({ rows }: { rows: Row[] }) {
+function Rows({ rows }: { rows: RecordRow[] }) {
   const say = words.value.house;
   if (!rows.length) return <p class="soft">{say.noRows}</p>;
   return (

@@ -52,7 +52,7 @@ export function ruleSentence(rule: RuleFields, words: Words, toolWords: ToolWord
 }
 
 /** What some patterns of tools mean: whole groups by their names, choices by theirs, the rest as it is written. */
-export function thingsOf(patterns: readonly string[], toolWords: ToolWords): string[] {
+function thingsOf(patterns: readonly string[], toolWords: ToolWords): string[] {
   const { choices, others } = chosenOf(patterns);
   const whole = (Object.keys(GROUPS) as GroupName[]).filter((group) => {
     const size = Object.keys(GROUPS[group]).length;

@@ -5,6 +5,7 @@ import { useEffect, useRef, useState } from "preact/hooks";
 import type { FormFieldItem, FormSaved, FormTried, SettingForm, SettingFormsReply } from "../../api.ts";
 import { request } from "../../house/api.ts";
 import { useLive } from "../../house/live.ts";
+import { agentName } from "../../parts/agent-switch.tsx";
 import { type FormResult, useFormResult } from "../../parts/form-result.ts";
 import { Icon } from "../../parts/icon.tsx";
 import { Loaded } from "../../parts/loaded.tsx";
@@ -85,10 +86,6 @@ function labelOf({ form }: SettingForm, name: string): string {
   return form === "wake" ? words.value.settings.wakesFor(agentName(name)) : name;
 }
 
-function agentName(name: string): string {
-  return words.value.talk.agents[name as keyof typeof words.value.talk.agents] ?? name;
-}
-
 const textOf = ({ value, kind }: FormFieldItem) =>
   Array.isArray(value) ? value.join(kind === "list" ? "\n" : ", ") : String(value ?? "");
 
@@ -123,7 +120,7 @@ interface FormCardProps {
 
 export function FormCard({ form, count, onSaved }: FormCardProps) {
   const say = words.value.settings;
-  const its = say.forms[form.form];
+  const texts = say.forms[form.form];
   const [filled, setFilled] = useState<Filled>({});
   const [reach, setReach] = useState(true);
   const [removing, setRemoving] = useState(false);
@@ -173,7 +170,7 @@ export function FormCard({ form, count, onSaved }: FormCardProps) {
           void run(save);
         }}
       >
-        <p class="soft">{its.how}</p>
+        <p class="soft">{texts.how}</p>
         {form.fields.map((field) => (
           <Field
             key={field.name}

@@ -122,7 +122,7 @@ export function fits(tool: string, pattern: string): boolean {
   return new RegExp(`^${escaped.replaceAll("*", ".*").replaceAll("?", ".")}$`, "i").test(tool);
 }
 
-export interface Chosen {
+interface Chosen {
   choices: Choice[]; // all of whose tools are meant
   others: string[]; // patterns that are no whole choice, as they are written
 }

@@ -144,7 +144,7 @@ interface Bar {
 }
 
 /** What a turn's timings say, as bars on one clock, the earliest first: stages with a length, marks without one. */
-export function barsOf(timings: Record<string, number>): Bar[] {
+function barsOf(timings: Record<string, number>): Bar[] {
   const bars = Object.entries(timings).flatMap(([name, ms]): Bar[] => {
     if (name.endsWith("_began_at_ms")) return [];
     if (name.endsWith("_at_ms")) return [{ name, from: ms, ms: 0 }];

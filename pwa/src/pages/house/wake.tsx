@@ -1,19 +1,17 @@
 /** Wake words: what woke each room and what nearly did, was it meant, and the threshold that the answers propose. */
 
-import { useSignal } from "@preact/signals";
-import { useEffect } from "preact/hooks";
 import type { WakeItem, WakePhraseItem, WakeReply, WakeRoomItem, WakeThresholdReply } from "../../api.ts";
-import { HouseTrouble, requestSound, sentenceOf } from "../../house/api.ts";
 import { act, tell } from "../../house/deeds.ts";
 import { useLive } from "../../house/live.ts";
 import { Icon } from "../../parts/icon.tsx";
 import { Empty, Loaded } from "../../parts/loaded.tsx";
+import { useSound } from "../../parts/use-sound.ts";
 import { secondOf } from "../../parts/when.ts";
 import { hrefOf } from "../../route.ts";
 import { words } from "../../strings/index.ts";
 
 const WAKE = "/api/wake";
-const percentOf = (share: number) => Math.round(share * 100);
+const percentNumber = (share: number) => Math.round(share * 100);
 const pathOf = (...parts: string[]) => [WAKE, ...parts.map(encodeURIComponent)].join("/");
 
 export function Wake() {
@@ -85,21 +83,21 @@ interface PhraseProperties {
 function Phrase({ room, phrase: { phrase, threshold, tuned, labels, proposal }, fewest, onChange }: PhraseProperties) {
   const say = words.value.house.wake;
   const path = pathOf(room, "thresholds", phrase);
-  const proposed = percentOf(proposal.threshold);
+  const proposed = percentNumber(proposal.threshold);
   async function apply(): Promise<void> {
     const body = { threshold: proposal.threshold };
-    const done = await act<WakeThresholdReply & { sentence?: string }>("PUT", path, body);
+    const done = await act<WakeThresholdReply>("PUT", path, body);
     if (done) tell(say.applied(room, phrase, proposed, done.at_once));
     await onChange();
   }
   async function reset(): Promise<void> {
-    const done = await act<WakeThresholdReply & { sentence?: string }>("DELETE", path);
+    const done = await act<WakeThresholdReply>("DELETE", path);
     if (done) tell(say.wasReset(room, phrase, done.at_once));
     await onChange();
   }
   return (
     <>
-      <p class="name">{say.needs(phrase, percentOf(threshold))}</p>
+      <p class="name">{say.needs(phrase, percentNumber(threshold))}</p>
       <p class="soft">
         {proposal.reason
           ? say.reasons[proposal.reason](labels, fewest)
@@ -143,18 +141,8 @@ interface EntryProperties {
 
 function Entry({ room, entry: { id, at, phrase, score, threshold, woke, meant, sound }, onChange }: EntryProperties) {
   const say = words.value.house.wake;
-  const played = useSignal("");
+  const [played, load] = useSound(pathOf(room, id, "sound"));
   const time = secondOf(at);
-  useEffect(() => () => URL.revokeObjectURL(played.value), []);
-
-  async function load(): Promise<void> {
-    try {
-      played.value = URL.createObjectURL(await requestSound(pathOf(room, id, "sound")));
-    } catch (trouble) {
-      if (!(trouble instanceof HouseTrouble)) throw trouble;
-      tell(sentenceOf(trouble), true);
-    }
-  }
   async function label(answer: boolean): Promise<void> {
     await act("POST", pathOf(room, id, "label"), { meant: answer });
     await onChange();
@@ -163,7 +151,7 @@ function Entry({ room, entry: { id, at, phrase, score, threshold, woke, meant, s
     <>
       <p class="name">{woke ? say.woke(phrase) : say.nearly(phrase)}</p>
       <p class="soft">
-        {time} · {say.sure(percentOf(score), percentOf(threshold))}
+        {time} · {say.sure(percentNumber(score), percentNumber(threshold))}
       </p>
       {/* biome-ignore lint/a11y/useMediaCaption: nobody knows its words */}
       {played.value && <audio controls autoplay src={played.value} aria-label={`${say.play}: ${time}`} />}
