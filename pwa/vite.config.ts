@@ -5,7 +5,7 @@ import { readFileSync } from "node:fs";
 import { gzipSync } from "node:zlib";
 import { defineConfig, type Plugin } from "vite";
 
-const LATER = /^(assets\/(de|plot|markdown)-)/; // fetched when wanted, and kept from then on
+const LATER = /^(assets\/(de|markdown)-)/; // fetched when wanted, and kept from then on
 
 /** Write into the service worker which files make the app, and a name for just these. */
 function precache(): Plugin {
@@ -20,15 +20,15 @@ function precache(): Plugin {
       );
       const digest = createHash("sha256");
       for (const name of files.sort()) {
-        const made = bundle[name];
-        digest.update(name).update(made.type === "chunk" ? made.code : made.source);
+        const output = bundle[name];
+        digest.update(name).update(output.type === "chunk" ? output.code : output.source);
       }
       const names = files.map((name) => (name === "index.html" ? "/" : `/${name}`));
-      const told = {
+      const release = {
         version: digest.digest("hex").slice(0, 16),
         files: [...names, "/icon.svg", "/manifest.webmanifest"],
       };
-      worker.code = `self.__atlas=${JSON.stringify(told)};\n${worker.code}`;
+      worker.code = `self.__atlas=${JSON.stringify(release)};\n${worker.code}`;
     },
   };
 }
@@ -40,8 +40,8 @@ function weights(): Plugin {
     enforce: "post",
     generateBundle(_options, bundle) {
       const size = (name: string) => {
-        const made = bundle[name];
-        return made ? gzipSync(made.type === "chunk" ? made.code : made.source).length : 0;
+        const output = bundle[name];
+        return output ? gzipSync(output.type === "chunk" ? output.code : output.source).length : 0;
       };
       const reach = (name: string, into: Set<string>) => {
         const chunk = bundle[name];
@@ -53,7 +53,7 @@ function weights(): Plugin {
       };
       const licence = readFileSync("node_modules/@fontsource-variable/figtree/LICENSE");
       this.emitFile({ type: "asset", fileName: "figtree-licence.txt", source: licence });
-      const chunks = Object.values(bundle).filter((made) => made.type === "chunk");
+      const chunks = Object.values(bundle).filter((output) => output.type === "chunk");
       const entry = chunks.find((chunk) => chunk.isEntry && chunk.name === "index");
       if (!entry) throw new Error("the build made no entry");
       const first = reach(entry.fileName, new Set(["index.html"]));
@@ -81,5 +81,4 @@ export default defineConfig({
   },
   worker: { format: "es", rollupOptions: { output: { entryFileNames: "assets/[name]-[hash].js" } } },
   plugins: [weights(), precache()],
-  preview: { proxy: { "/v1": { target: "http://127.0.0.1:8600", ws: true }, "/api": "http://127.0.0.1:8600" } },
 });

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 from collections import defaultdict
 from collections.abc import Iterator
 from importlib.metadata import packages_distributions
@@ -41,6 +42,21 @@ def test_no_name_is_a_bare_participle_or_pronoun() -> None:
             for _owner, name, line in sorted(named, key=lambda item: item[2])
             if name in NO_NAMES and (name, line) not in stored
         ]
+    assert sorted(set(wrong)) == []
+
+
+NO_TYPESCRIPT_CODE = re.compile(r'/\*.*?\*/|//[^\n]*|"(?:\\.|[^"\\\n])*"|`(?:\\.|[^`\\])*`', re.DOTALL)
+TYPESCRIPT_NAME = re.compile(rf"(?<![\w.])({'|'.join(NO_NAMES)})\b")  # what stands behind a dot is named elsewhere
+NAMED_ELSEWHERE = ("api.ts", "strings/")  # by the house
+
+
+def test_no_name_of_the_app_is_one_either() -> None:
+    files = [file for folder in ("src", "worker", "test") for file in (ROOT / "pwa" / folder).rglob("*.ts*")]
+    wrong = []
+    for path in (*files, ROOT / "pwa" / "vite.config.ts"):
+        if not str(path.relative_to(ROOT / "pwa")).removeprefix("src/").startswith(NAMED_ELSEWHERE):
+            code = NO_TYPESCRIPT_CODE.sub("", path.read_text())
+            wrong += [f"{path.relative_to(ROOT)} {name}" for name in TYPESCRIPT_NAME.findall(code)]
     assert sorted(set(wrong)) == []
 
 

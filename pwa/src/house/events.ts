@@ -31,20 +31,20 @@ export function listen(): void {
   effect(() => {
     const present = account.value;
     if (!present) return;
-    const over = new AbortController();
-    void follow(present, over.signal);
-    return () => over.abort();
+    const controller = new AbortController();
+    void follow(present, controller.signal);
+    return () => controller.abort();
   });
 }
 
-async function follow(present: Account, over: AbortSignal): Promise<void> {
+async function follow(present: Account, signal: AbortSignal): Promise<void> {
   let place = "";
   let pause = PAUSE_MS;
-  while (!over.aborted) {
+  while (!signal.aborted) {
     try {
       const headers = headersOf(present);
       if (place) headers["Last-Event-ID"] = place;
-      const reply = await fetch("/api/events", { headers, signal: over });
+      const reply = await fetch("/api/events", { headers, signal });
       if (reply.status === 401 || reply.status === 404) return; // not ours any more, or a house without events
       if (reply.ok && reply.body) {
         pause = PAUSE_MS;

@@ -22,7 +22,7 @@ export async function beginPush(key: string): Promise<PushReply | PushTrouble> {
     return "pushFailed";
   }
   try {
-    return await tell(subscription);
+    return await register(subscription);
   } catch (trouble) {
     await subscription.unsubscribe();
     if (trouble instanceof HouseTrouble && trouble.code === "push_not_allowed") return "pushNotListed";
@@ -40,10 +40,10 @@ export async function renewPush(known: PushReply): Promise<void> {
   if (!canPush() || !known.endpoint) return;
   const registration = await navigator.serviceWorker.getRegistration();
   const subscription = await registration?.pushManager.getSubscription();
-  if (subscription && subscription.endpoint !== known.endpoint) await tell(subscription);
+  if (subscription && subscription.endpoint !== known.endpoint) await register(subscription);
 }
 
-function tell(subscription: PushSubscription): Promise<PushReply> {
+function register(subscription: PushSubscription): Promise<PushReply> {
   const { endpoint, keys } = subscription.toJSON();
   const body = { endpoint, p256dh: keys?.p256dh, auth: keys?.auth, language: words.value.language };
   return request<PushReply>("/api/push", body, "PUT");

@@ -26,11 +26,11 @@ export function entriesOf(turn: SaidTurn, known: ChangeItem[]): EarlierEntry[] {
   const deeds = deedsOf(turn, known);
   const last = turn.messages.findLastIndex(({ author }) => author !== "user");
   return turn.messages.flatMap(({ author, text }, place) => {
-    const its = place === last ? deeds : [];
+    const deedsHere = place === last ? deeds : [];
     const who = author === "user" ? "person" : "house";
     const state = place === last ? (ENDS[turn.end] ?? "done") : "done";
-    return text || its.length
-      ? [{ key: `${turn.turn}-${place}`, who, text, at: turn.at * 1000, deeds: its, state }]
+    return text || deedsHere.length
+      ? [{ key: `${turn.turn}-${place}`, who, text, at: turn.at * 1000, deeds: deedsHere, state }]
       : [];
   });
 }

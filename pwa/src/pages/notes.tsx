@@ -55,7 +55,7 @@ function Listed() {
               <li key={note.file}>
                 <a class="row" href={hrefOf("notes", note.file)}>
                   <span class="name">{note.title}</span>
-                  <span class="soft">{written(note.created)}</span>
+                  <span class="soft">{dayOf(note.created)}</span>
                 </a>
               </li>
             ))}
@@ -70,7 +70,7 @@ function Listed() {
   );
 }
 
-const written = (created: string) => (Number.isNaN(Date.parse(created)) ? "" : dateOf(new Date(created)));
+const dayOf = (created: string) => (Number.isNaN(Date.parse(created)) ? "" : dateOf(new Date(created)));
 
 function Matches({ query }: { query: string }) {
   const live = useLive<FoundNotesReply>(`/api/notes/search?q=${encodeURIComponent(query)}${agentQuery("&")}`, "notes");

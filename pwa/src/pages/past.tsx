@@ -30,7 +30,7 @@ export function Past() {
       <div class="head">
         <h1>{words.value.pages.past}</h1>
         <div class="chips">
-          <button type="button" class="plain" onClick={exported}>
+          <button type="button" class="plain" onClick={exportAll}>
             {say.export}
           </button>
           <button type="button" class="plain" onClick={() => setForgetting(true)}>
@@ -79,7 +79,7 @@ function useSettled(value: string): string {
   return settled;
 }
 
-const exported = () =>
+const exportAll = () =>
   download(`/api/conversations/export?format=markdown${agentQuery("&")}`, "conversations.md", "text/markdown");
 
 function Matches({ query }: { query: string }) {
@@ -217,10 +217,7 @@ function Forget({ onClose }: { onClose: () => void }) {
   const say = words.value.past;
   const [sure, setSure] = useState(false);
   async function forget(query: string): Promise<void> {
-    const gone = await act<ForgottenReply & { sentence?: string }>(
-      "DELETE",
-      `/api/conversations?${query}${agentQuery("&")}`,
-    );
+    const gone = await act<ForgottenReply>("DELETE", `/api/conversations?${query}${agentQuery("&")}`);
     if (gone) tell(say.gone(gone.exchanges));
     onClose();
   }

@@ -6,7 +6,7 @@ import type { RealtimeEvent } from "../house/link.ts";
 const MOST_ENTRIES = 500; // older ones leave the page; the conversations page has them all
 
 export type EntryState = "waiting" | "done" | "cut" | "failed";
-export type DeedState = "running" | "done" | "asks" | "refused" | "failed";
+type DeedState = "running" | "done" | "asks" | "refused" | "failed";
 
 /** Something that a tool did, or was kept from doing. */
 export interface Deed {
@@ -110,54 +110,54 @@ export class Story {
         else this.spoken.set(event.item_id, this.add("person", "", "waiting"));
         break;
       case "input_audio_buffer.cleared":
-        this.unsaid();
+        this.dropWords();
         break;
       case "conversation.item.input_audio_transcription.delta":
-        if (!this.spoken.has(event.item_id)) this.heard(event.item_id);
+        if (!this.spoken.has(event.item_id)) this.beginWords(event.item_id);
         this.grow(this.spoken.get(event.item_id), event.delta);
         break;
       case "conversation.item.input_audio_transcription.completed":
-        this.understood(event.item_id, event.transcript.trim());
+        this.completeWords(event.item_id, event.transcript.trim());
         break;
       case "conversation.item.input_audio_transcription.failed":
-        this.understood(event.item_id, "");
+        this.completeWords(event.item_id, "");
         break;
       case "response.created":
         this.announcement.value = "";
         this.answer = this.add("house", "", "waiting");
         break;
       case "atlas.tool_started":
-        this.began(event);
+        this.beginDeed(event);
         break;
       case "atlas.tool_finished":
-        this.finished(event);
+        this.finishDeed(event);
         break;
       case "response.output_audio_transcript.delta":
       case "response.output_text.delta":
         this.grow(this.answer, event.delta);
         break;
       case "response.done":
-        this.done(event.response.status);
+        this.finishAnswer(event.response.status);
         break;
     }
   }
 
   /** The first words of an item that is still being said. */
-  private heard(item: string): void {
-    this.unsaid();
+  private beginWords(item: string): void {
+    this.dropWords();
     this.growing = item;
     this.spoken.set(item, this.add("person", "", "waiting"));
   }
 
   /** What was being said was dropped before its end. */
-  private unsaid(): void {
+  private dropWords(): void {
     const entry = this.spoken.get(this.growing);
     this.spoken.delete(this.growing);
     this.growing = "";
     if (entry) this.remove(entry);
   }
 
-  private understood(item: string, text: string): void {
+  private completeWords(item: string, text: string): void {
     const entry = this.spoken.get(item);
     this.spoken.delete(item);
     if (!entry) return;
@@ -166,7 +166,7 @@ export class Story {
     entry.state.value = "done";
   }
 
-  private began({ call_id, name, arguments: given }: RealtimeEvent): void {
+  private beginDeed({ call_id, name, arguments: given }: RealtimeEvent): void {
     const deed: Deed = {
       call: call_id,
       tool: name,
@@ -179,7 +179,7 @@ export class Story {
     if (this.answer) this.answer.deeds.value = [...this.answer.deeds.value, deed];
   }
 
-  private finished({ call_id, ok, text, receipt, error, ask }: RealtimeEvent): void {
+  private finishDeed({ call_id, ok, text, receipt, error, ask }: RealtimeEvent): void {
     const answer = this.answer;
     if (!answer) return;
     const state: DeedState = ask ? "asks" : ok ? "done" : error === "denied" ? "refused" : "failed";
@@ -189,7 +189,7 @@ export class Story {
     );
   }
 
-  private done(status: string): void {
+  private finishAnswer(status: string): void {
     const answer = this.answer;
     if (!answer) return;
     answer.state.value =

@@ -21,8 +21,8 @@ const ECHO_SETTLES_MS = 300;
 const ASKED_MS = 60_000; // so long a question waits for its yes
 const AUDIO = { type: "audio/pcm", rate: 24000 };
 
-export type TalkState = "connecting" | "ready" | "listening" | "thinking" | "speaking" | "gone";
-export type TalkTrouble = MicrophoneTrouble | "nothing" | "echo" | { message: string };
+type TalkState = "connecting" | "ready" | "listening" | "thinking" | "speaking" | "gone";
+type TalkTrouble = MicrophoneTrouble | "nothing" | "echo" | { message: string };
 type Press = { at: number; kind: "none" | "open" | "hold" | "tap" | "free" };
 
 export class Talk {
@@ -49,15 +49,15 @@ export class Talk {
   private speaking = ""; // the item whose sound is playing
   private dropped = ""; // the response whose late sound nobody wants
   private answer = ""; // the words of the answer that is spoken, or was last
-  private over = ""; // the utterance that silenced one …
+  private interrupter = ""; // the utterance that silenced one …
   private answerSilenced = ""; // … and the words of that one
   private askedUntil = 0; // a person's yes may do something; nothing that the house plays may be taken for it
   private hearsItself = false; // this device hears its own voice: it listens between answers only
-  private readonly told: (event: RealtimeEvent) => void;
+  private readonly onEvent: (event: RealtimeEvent) => void;
   private readonly silenced: () => void;
 
-  constructor(told: Talk["told"], silenced: () => void) {
-    this.told = told;
+  constructor(onEvent: Talk["onEvent"], silenced: () => void) {
+    this.onEvent = onEvent;
     this.silenced = silenced;
   }
 
@@ -163,12 +163,12 @@ export class Talk {
   private waitForWords(): void {
     clearTimeout(this.patience);
     const free = this.press.kind === "free";
-    const over = () => {
+    const giveUp = () => {
       if (free) return this.endHandsFree();
       this.quiet();
       this.nothing();
     };
-    this.patience = setTimeout(over, free ? FREE_PATIENCE_MS : PATIENCE_MS);
+    this.patience = setTimeout(giveUp, free ? FREE_PATIENCE_MS : PATIENCE_MS);
   }
 
   /** No more will be said. */
@@ -313,13 +313,13 @@ export class Talk {
         this.done(event.response);
         break;
     }
-    this.told(event);
+    this.onEvent(event);
   }
 
   /** Somebody speaks, and the house listens to them: the answer is over, here at once. */
   private spokenOver(item: string): void {
     if (this.player?.busy || this.responding) {
-      this.over = item;
+      this.interrupter = item;
       this.answerSilenced = this.answer;
     }
     void this.fallSilent();
@@ -328,8 +328,8 @@ export class Talk {
 
   /** Where it was the answer itself that was heard over the answer, listen between answers only from now on. */
   private beware(item: string, heard: string): void {
-    if (!item || item !== this.over) return;
-    this.over = "";
+    if (!item || item !== this.interrupter) return;
+    this.interrupter = "";
     if (!isEchoOf(heard, this.answerSilenced)) return;
     this.hearsItself = true;
     this.trouble.value = "echo";

@@ -41,9 +41,9 @@ export function RuleSheet({ wish: { rule, removes }, rules, tools, onClose }: Ru
 
   const change = (some: Partial<RuleFields>) => setFields({ ...fields, ...some });
   const sentence = ruleSentence(fields, words.value, toolWords.value);
-  const told = because ?? sentence;
-  const id = rule?.id ?? idOf(told, rules);
-  const values = removes ? null : ({ ...cleaned(fields), because: told.trim() } as RuleValues);
+  const explanation = because ?? sentence;
+  const id = rule?.id ?? idOf(explanation, rules);
+  const values = removes ? null : ({ ...cleaned(fields), because: explanation.trim() } as RuleValues);
   const present = JSON.stringify({ id, values });
   const isPreviewed = result.state === "previewed" && result.of === present;
   const isWorking = result.state === "working";
@@ -96,14 +96,14 @@ export function RuleSheet({ wish: { rule, removes }, rules, tools, onClose }: Ru
             <label>
               {say.because}
               <input
-                value={told}
+                value={explanation}
                 maxLength={300}
                 placeholder={say.becauseExample}
                 required
                 onInput={(event) => setBecause(event.currentTarget.value)}
               />
             </label>
-            <Text id={id} fields={{ ...cleaned(fields), because: told }} onChange={change} />
+            <Text id={id} fields={{ ...cleaned(fields), because: explanation }} onChange={change} />
           </>
         )}
         <div role="status">
