@@ -56,7 +56,7 @@ def test_a_child_leaves_a_message_and_the_page_asks_for_nothing_that_is_an_owner
         asked = requests_of(page)
         page.get_by_role("link", name="More").click()
         page.locator(".tiles").get_by_role("link", name="Messages").click()
-        page.get_by_label("in words").fill("I am at the pool")
+        page.get_by_label("Or type it").fill("I am at the pool")
         page.get_by_role("button", name="Send").click()
         expect(page.locator(".row .name", has_text="I am at the pool")).to_be_visible(timeout=ANSWER_MS)
         assert denied(own_house, page, token, asked) == []

@@ -20,7 +20,7 @@ def test_what_another_server_offers_waits_in_sight_until_a_person_has_approved_i
         servers = page.get_by_role("region", name="Other tool servers")
         expect(servers).to_contain_text("hand", timeout=ANSWER_MS)
         expect(servers).to_contain_text("is there")
-        expect(servers).to_contain_text("0 tools pinned")
+        expect(servers).to_contain_text("0 tools approved")
         expect(servers).to_contain_text("2 tools wait for approval")
         expect(servers).to_contain_text("echo: nobody has approved it yet")
         expect(servers).to_contain_text("atlas-tools upstream approve hand")

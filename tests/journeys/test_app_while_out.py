@@ -113,6 +113,20 @@ def test_a_message_that_is_read_waits_no_more_and_leads_to_where_it_is(own_house
         expect(away(page, "While you were out")).to_have_count(0)
 
 
+def test_an_owner_sees_for_whom_a_message_waits_never_its_words_and_deletes_it(own_house: Running) -> None:
+    token_of(own_house, "Lou phone", "Lou")
+    leave_message(own_house, "Lou", "the cake is in the attic")
+    token = own_house.new_token("hall screen", "owner")  # which did not leave it
+    with opened(own_house, token=token, path="messages", viewport=PHONE) as page:
+        row = page.get_by_role("region", name="Waiting for others").get_by_role("listitem").filter(has_text="For Lou")
+        expect(row).to_be_visible(timeout=ANSWER_MS)
+        expect(page.locator("main")).not_to_contain_text("attic")
+        page.evaluate(AXE.read_text(encoding="utf-8"))
+        assert not (wrong := violations(page)), wrong
+        row.get_by_role("button", name="Delete for good: For Lou").click()
+        expect(row).to_have_count(0, timeout=ANSWER_MS)
+
+
 @pytest.mark.parametrize("locale", WORDS)
 def test_what_nobody_stopped_heard_or_answered_is_told(own_house: Running, locale: str) -> None:
     title, *_, seen = WORDS[locale]

@@ -116,7 +116,7 @@ def test_somebody_reads_five_sentences_to_the_app_and_takes_their_voice_back(
             section.get_by_role("button", name="Read it aloud" if number else "Record my voice").click()
             expect(section.get_by_role("status")).to_have_text(f"Sentence {number + 1} of 5")
             page.wait_for_function(f"() => window.recordedParts >= {PARTS_OF_A_SENTENCE}", timeout=ANSWER_MS)
-            section.get_by_role("button", name="That was it").click()
+            section.get_by_role("button", name="I have read it").click()
         expect(section.get_by_role("listitem")).to_contain_text("Mia", timeout=ANSWER_MS)
         assert "Mia" in home.atlas("voices", "list").stdout
         section.get_by_role("button", name="Delete this voice").click()

@@ -84,7 +84,7 @@ def test_a_message_for_a_room_where_nobody_is_survives_kill_9_and_is_played_when
     home: Running, sounds: SoundServer, spoken: Callable[[str], AudioChunk], tmp_path: Path
 ) -> None:
     with opened(home, path="messages") as page:
-        page.get_by_label("Or in words").fill("The cat is on the roof")
+        page.get_by_label("Or type it").fill("The cat is on the roof")
         page.get_by_role("button", name="Send the words").click()
         expect(page.get_by_role("main").get_by_role("listitem")).to_contain_text(
             "The cat is on the roof", timeout=ANSWER_MS

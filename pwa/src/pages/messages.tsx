@@ -1,7 +1,14 @@
 /** Voice messages: recorded or written for somebody, heard, and deleted with their sound. */
 
 import { useSignal } from "@preact/signals";
-import type { PeopleReply, RoomsReply, VoiceMessage, VoiceMessageReply, VoiceMessagesReply } from "../api.ts";
+import type {
+  PeopleReply,
+  RoomsReply,
+  VoiceMessage,
+  VoiceMessageReply,
+  VoiceMessagesReply,
+  WaitingVoiceMessage,
+} from "../api.ts";
 import { act } from "../house/deeds.ts";
 import { useLive } from "../house/live.ts";
 import { may } from "../house/me.ts";
@@ -10,10 +17,11 @@ import { Icon } from "../parts/icon.tsx";
 import { Empty, Loaded } from "../parts/loaded.tsx";
 import { useRecording } from "../parts/use-recording.ts";
 import { useSound } from "../parts/use-sound.ts";
-import { dateOf, timeOf } from "../parts/when.ts";
+import { dateOf, momentOf, timeOf } from "../parts/when.ts";
 import { words } from "../strings/index.ts";
 
 const MESSAGES = "/api/voice-messages";
+const pathOf = (id: string) => `${MESSAGES}/${encodeURIComponent(id)}`;
 
 export function Messages() {
   const say = words.value.messages;
@@ -23,21 +31,24 @@ export function Messages() {
       <h1>{words.value.pages.messages}</h1>
       {!refusalOf("messages.leave") && <Leave />}
       <Loaded live={live}>
-        {({ messages }) =>
-          messages.length ? (
-            <ul class="card rows">
-              {messages.toReversed().map((message) => (
-                <li key={message.id} class="row column-row">
-                  <OneMessage message={message} />
-                </li>
-              ))}
-            </ul>
-          ) : (
-            <Empty icon="messages" title={say.none}>
-              <p>{say.noneHow}</p>
-            </Empty>
-          )
-        }
+        {({ messages, others }) => (
+          <>
+            {messages.length ? (
+              <ul class="card rows">
+                {messages.toReversed().map((message) => (
+                  <li key={message.id} class="row column-row">
+                    <OneMessage message={message} />
+                  </li>
+                ))}
+              </ul>
+            ) : (
+              <Empty icon="messages" title={say.none}>
+                <p>{say.noneHow}</p>
+              </Empty>
+            )}
+            {others.length > 0 && <Others messages={others} />}
+          </>
+        )}
       </Loaded>
     </div>
   );
@@ -121,7 +132,7 @@ function Leave() {
 
 function OneMessage({ message }: { message: VoiceMessage }) {
   const say = words.value.messages;
-  const path = `${MESSAGES}/${encodeURIComponent(message.id)}`;
+  const path = pathOf(message.id);
   const [sound, load] = useSound(`${path}/sound`);
 
   function heard(): void {
@@ -154,16 +165,38 @@ function OneMessage({ message }: { message: VoiceMessage }) {
             {say.gotIt}
           </button>
         )}
-        <button
-          type="button"
-          class="round bare"
-          aria-label={say.remove}
-          title={say.remove}
-          onClick={() => act("DELETE", path)}
-        >
-          <Icon name="bin" />
-        </button>
+        <Remove path={path} label={say.remove} />
       </p>
     </>
+  );
+}
+
+/** What waits for others: an owner sees for whom, never what it says. */
+function Others({ messages }: { messages: WaitingVoiceMessage[] }) {
+  const say = words.value.messages;
+  return (
+    <section aria-labelledby="others">
+      <h2 id="others">{say.others}</h2>
+      <p class="soft">{say.othersHow}</p>
+      <ul class="card rows">
+        {messages.map(({ id, person, at }) => (
+          <li key={id} class="row">
+            <div class="grow">
+              <p class="name">{say.toWhom(person)}</p>
+              <p class="soft">{momentOf(at)}</p>
+            </div>
+            <Remove path={pathOf(id)} label={`${say.remove}: ${say.toWhom(person)}`} />
+          </li>
+        ))}
+      </ul>
+    </section>
+  );
+}
+
+function Remove({ path, label }: { path: string; label: string }) {
+  return (
+    <button type="button" class="round bare" aria-label={label} title={label} onClick={() => act("DELETE", path)}>
+      <Icon name="bin" />
+    </button>
   );
 }

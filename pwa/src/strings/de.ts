@@ -126,6 +126,7 @@ export const de: Words = {
       notes: "Notiz",
       calendar: "Kalender",
       weather: "Wetter",
+      messages: "Nachricht",
       email: "Post",
       later: "Später",
       facts: "Gedächtnis",
@@ -221,7 +222,7 @@ export const de: Words = {
     record: "Aufnehmen",
     recording: "Nimmt auf, höchstens eine Minute…",
     send: "Anhalten und senden",
-    inWords: "Oder in Worten, die das Haus sagt",
+    inWords: "Oder schreib sie: Das Haus liest sie vor",
     sendWords: "Worte senden",
     none: "Keine Nachrichten",
     noneHow:
@@ -234,6 +235,8 @@ export const de: Words = {
     playSeconds: (seconds: number) => `Abspielen, ${seconds} s`,
     gotIt: "Verstanden",
     remove: "Endgültig löschen",
+    others: "Wartet auf andere",
+    othersHow: "Was darin steht, erfährt sonst niemand.",
     troubles: {
       insecure: "Diese Seite darf hier kein Mikrofon benutzen: Öffne sie über https, oder schreib die Nachricht.",
       refused: "Das Mikrofon ist nicht erlaubt. Erlaube es neben der Adresse, oder schreib die Nachricht.",
@@ -323,7 +326,7 @@ export const de: Words = {
     how: "Lies fünf Sätze laut vor, allein und in einem ruhigen Raum, dann wissen Räume, dass du es bist: deine Erinnerungen, Wecker und Notizen. Kein Ton wird behalten, und eine Stimme öffnet keine Tür.",
     begin: "Meine Stimme aufnehmen",
     read: "Laut vorlesen",
-    next: "Das war er",
+    next: "Ich habe ihn gelesen",
     sentence: (number: number, all: number) => `Satz ${number} von ${all}`,
     sentences: [
       "Guten Morgen, wie wird denn heute das Wetter bei uns?",
@@ -400,7 +403,7 @@ export const de: Words = {
     waits: "wartet auf den nächsten Start",
     countsLater: "Es gilt, sobald Atlas neu gestartet wurde.",
     noCountry: "nicht gewählt",
-    wakesFor: (agent) => `Die von ${agent}, eins je Zeile`,
+    wakesFor: (agent) => `Weckwörter für ${agent}, eins je Zeile`,
     layersOf: (model) => `${model}: Schichten auf einer Grafikkarte (0 keine, -1 alle)`,
     cardOf: (model) => `${model}: welche Karte (-1 alle)`,
     another: { mail: "Noch ein E-Mail-Konto", calendar: "Noch ein Kalender" },
@@ -585,7 +588,7 @@ export const de: Words = {
       what: "Was dann geschieht",
       happens: {
         confirm: "Es fragt erst",
-        explicit: "Es fragt erst, beim Namen",
+        explicit: "Es fragt erst, und der Knopf nennt die Tat",
         deny: "Es wird nicht getan",
       },
       forWhat: "Worum es geht",
@@ -762,7 +765,7 @@ export const de: Words = {
     byOutcome: "Nur, was so ausging…",
     everyOutcome: "Jeder Ausgang",
     outcomes: { ok: "getan", denied: "abgelehnt", asked: "erst gefragt", failed: "fehlgeschlagen" },
-    looksToo: "Auch Nachsehen: was nur nachgesehen wurde, von Menschen und vom Haus selbst",
+    looksToo: "Auch was nur nachgesehen wurde, von Menschen und vom Haus selbst",
     noRows: "Noch nichts.",
     recordHow:
       "Jeder Aufruf wird aufgeschrieben, bevor er beantwortet wird, jede Zeile mit der vorigen versiegelt. Keine enthält, was gesagt wurde.",
@@ -820,7 +823,7 @@ export const de: Words = {
     heard: "Gehört",
     rivals: (count) =>
       count === 0
-        ? "nichts anderes darin"
+        ? "keine andere Lesart"
         : count === 1
           ? "eine andere Lesart"
           : `${count} andere Lesarten, die nächste`,
@@ -923,7 +926,7 @@ export const de: Words = {
       how: "Nichts davon wird aufgerufen, bevor ein Mensch seine Beschreibung gebilligt hat; ändert sie sich, wartet es wieder.",
       there: "ist da",
       away: "ist nicht da",
-      pinned: (count: number) => (count === 1 ? "1 Werkzeug festgelegt" : `${count} Werkzeuge festgelegt`),
+      pinned: (count: number) => (count === 1 ? "1 Werkzeug gebilligt" : `${count} Werkzeuge gebilligt`),
       waiting: (count: number) =>
         count === 1 ? "1 Werkzeug wartet auf Billigung" : `${count} Werkzeuge warten auf Billigung`,
       approve: "Ansehen und billigen im Terminal:",

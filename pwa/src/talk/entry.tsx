@@ -16,6 +16,13 @@ const ICONS: Record<string, IconName> = {
   notes: "notes",
   calendar: "calendar",
   weather: "weather",
+  messages: "messages",
+  broadcast: "sound",
+  email: "messages",
+  facts: "notes",
+  files: "notes",
+  history: "past",
+  later: "alarm",
 };
 
 export function EntryView({ entry }: { entry: Entry }) {
