@@ -6,7 +6,7 @@ import json
 import os
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -39,6 +39,8 @@ from atlas.conversation import (
 from atlas.errors import AtlasError
 from atlas.events import Event, TextDelta
 from atlas.llm import backend_scripted
+from atlas.mcp.recipients import ANNOUNCE, LEAVE, WHERE, RecipientTools
+from atlas.mcp.tools import Tools
 from atlas.mcp.tools_mcp import VIEWS
 from atlas.understanding.act_model import ENCODER, ActModel, open_act_model
 from atlas.understanding.grammar import open_grammar
@@ -184,8 +186,12 @@ class BenchHousehold:
                 path, messages = answer.path, answer.messages
         except AtlasError:
             pass  # there is no model: what would have been left to one
+        ours = path == "command"
+        messages = tuple(replace(one, ours=ours) if one.author == "assistant" and one.text else one for one in messages)
         words = "".join(texts)
-        calls = tuple(one for one in self.tools.calls if one[0].name not in _ASIDE)
+        tells = any(call.name in (ANNOUNCE, LEAVE) for call, _ in self.tools.calls)
+        aside = (*_ASIDE, WHERE) if tells else _ASIDE  # to know whether somebody can hear it
+        calls = tuple(one for one in self.tools.calls if one[0].name not in aside)
         asks = self.tools.confirmation_came or ("?" in words and path == "command")
         return Outcome(words, path, calls, asks, (Message("user", text), *messages))
 
@@ -199,6 +205,19 @@ class BenchHousehold:
 
 def _actor(room: str) -> Actor:
     return Actor(PERSON, "bench", "owner", room)
+
+
+def _recipients(tools: Tools, names: HouseNames) -> RecipientTools:
+    """Return the tools of a house in which everybody has a device, and something stands in every room."""
+
+    async def residents() -> Sequence[str]:
+        return names().people
+
+    async def rooms() -> Sequence[str]:
+        return [one.name for one in names().rooms]
+
+    also_called = dict(names().called)
+    return RecipientTools(tools, residents, rooms, lambda room, device: "there", also_called)
 
 
 @cache
@@ -246,7 +265,8 @@ async def household(
             backend = await backend_scripted.open(backend_scripted.ScriptedSettings())
             confirmations = HouseConfirmations(seal, open_wording(language), tools, may_talk=lambda actor, agent: True)
             first = [EmergencyMind([language], lambda: open_helplines(COUNTRY, ""))]
-            engines = ("family", LlmConfig(), backend, tools, reader, confirmations, ZoneInfo(ZONE))
+            recipients = _recipients(tools, names)
+            engines = ("family", LlmConfig(), backend, recipients, reader, confirmations, ZoneInfo(ZONE))
             traits = traits_of(load(os.environ), "family", "")
             agent = open_agent(*engines, names=names, first=first, traits=lambda: traits)
             yield BenchHousehold(tools, agent, names, clock)

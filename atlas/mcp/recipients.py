@@ -10,7 +10,8 @@ from atlas.errors import StoreError
 from atlas.mcp.tools import Tools
 from atlas.own_words import own
 
-LEAVE, ANNOUNCE, PLACES = "messages.leave", "broadcast.say", "home.list"
+LEAVE, ANNOUNCE, PLACES, WHERE = "messages.leave", "broadcast.say", "home.list", "presence.where"
+HOME = "home"  # where somebody is who can hear what is said aloud here
 MOST_NAMED = 8  # in one sentence
 
 
@@ -40,6 +41,15 @@ class RecipientTools:
             if isinstance(addressed, str):
                 return ToolResult(call.id, False, addressed, error="not_found")
             call = addressed
+        if call.name == ANNOUNCE and (away := await self._away(call, actor, turn_id)):
+            left = ToolCall(call.id, LEAVE, {"text": call.arguments.get("text", ""), "person": away})
+            result = await self.call(left, actor, turn_id, assent, tainted=tainted)
+            if result.ask:
+                return result
+            if result.ok or result.error != "not_found":
+                return replace(result, text=f"{own('{person} is away.').format(person=away)} {result.text}")
+            sentence = own("{person} is away, and has no device here that I could leave it on.")
+            return replace(result, text=sentence.format(person=away))
         result = await self.tools.call(call, actor, turn_id, assent, tainted=tainted)
         if call.name == ANNOUNCE and result.ok and not result.ask:
             place = str(result.data.get("broadcast", {}).get("room", ""))
@@ -53,6 +63,15 @@ class RecipientTools:
     async def aclose(self) -> None:
         """See `Tools.aclose`."""
         await self.tools.aclose()
+
+    async def _away(self, announcement: ToolCall, actor: Actor, turn_id: str) -> str:
+        """Return whom an announcement is for, where they are known to be away; "" where they may be here."""
+        if not (person := _name(announcement.arguments.get("person"))):
+            return ""
+        where = await self.tools.call(ToolCall(fresh_id("call"), WHERE, {"person": person}), actor, turn_id)
+        devices = where.data.get("devices", ()) if where.ok else ()
+        places = [(str(one.get("name", "")), one.get("state", {}).get("place")) for one in devices]
+        return next((name for name, place in places if place and place != HOME), "")
 
     def _heard_by(self, room: str, device: str) -> str:
         """Return who hears an announcement, when those whom it is for do not."""

@@ -19,9 +19,12 @@ from atlas.understanding.names import Names
 from atlas.understanding.patterns import filled
 from atlas.understanding.templates import SENTENCES
 
+QUIET, GOODBYE = "quiet", "goodbye"  # kinds of courtesies
+MOST_SAID = 2  # answers to one turn of courtesies
 LEAST_CHARACTERS = 3  # of a name that tells of this house; shorter ones are parts of other words
 LONGEST_CHARACTERS = 600  # that are read; who writes more brings a text along, and its beginning says what for
 _MARKUP = re.compile(r"(?<![^\W_])[_*`~]+|[_*`~]+(?![^\W_])|(?<=\w)_+(?=\w)|</?\w[^<>]{0,40}>")
+_CLAUSES = re.compile(r"[,.;:!?…-]+(?: |$)| (?:and|und) ", re.IGNORECASE)  # of courtesies
 _MARKS = re.compile(r"[^\w' ]+")
 OF_HOUSE = ("deed", "deed_anywhere", "ours", "house")
 Forms = Mapping[str, re.Pattern[str]]
@@ -36,6 +39,15 @@ class SmallTalk:
     def __init__(self, tables: Mapping[str, Any]) -> None:
         rows = tables.get("concern", {}).get("small_talk", ())
         self._answers = [(re.compile(one["heard"], re.IGNORECASE), str(one["says"])) for one in rows]
+        courtesy: Mapping[str, Any] = tables.get("concern", {}).get("courtesy", {"rows": ()})
+        self._courtesy = [
+            (
+                re.compile(filled(one["heard"], courtesy["parts"]), re.IGNORECASE),
+                str(one["says"]),
+                str(one.get("as", "")),
+            )
+            for one in courtesy["rows"]
+        ]
 
     def answer(self, *texts: str) -> str:
         """Return the answer to small talk, however it is marked; "" to all else.
@@ -43,7 +55,25 @@ class SmallTalk:
         Of a text and its plain words either may be it: a greeting before a request is politeness, and not in these.
         """
         words = [" ".join(_MARKS.sub(" ", text.replace("’", "'")).split()) for text in texts]
-        return next((says for heard, says in self._answers if any(map(heard.fullmatch, words))), "")
+        says = next((says for heard, says in self._answers if any(map(heard.fullmatch, words))), "")
+        return says or next(filter(None, map(self.courtesy, texts)), "")
+
+    def courtesy(self, text: str, *, outright: bool = False, is_answer: bool = True) -> str:
+        """Return what is said to a text whose every clause thanks, praises, excuses or says goodbye; "" to all else.
+
+        Praise alone, of several clauses, is one where it is no answer to a question. `outright`: a goodbye alone is
+        none, for it may be the name of something that is to be done.
+        """
+        clauses = [_bare(" ".join(_MARKS.sub(" ", one).split())) for one in _CLAUSES.split(text.replace("’", "'"))]
+        rows = [next((row for row in self._courtesy if row[0].fullmatch(one)), None) for one in clauses if one]
+        if not rows or not all(rows):
+            return ""
+        spoken = list(dict.fromkeys(row[1] for row in rows if row and row[2] != QUIET))
+        if all(row[2] == GOODBYE for row in rows if row and row[2] != QUIET) and spoken and outright:
+            return ""
+        if not spoken and not is_answer and len(rows) > 1:
+            spoken = list(dict.fromkeys(row[1] for row in rows if row and row[1]))
+        return " ".join(spoken[-MOST_SAID:])
 
 
 class Concerns:

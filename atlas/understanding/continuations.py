@@ -12,11 +12,12 @@ from atlas.understanding.chances import LIKELY_IN_PART, MOST_SURE, SURE_OF_SILEN
 from atlas.understanding.choices import Choices, MeaningChoice
 from atlas.understanding.clarifications import Clarifications
 from atlas.understanding.command_traits import name_any, only_look
-from atlas.understanding.dialogue import UNDO, with_target
+from atlas.understanding.dialogue import UNDO, EarlierTurn, with_target
 from atlas.understanding.dialogue_turn import DialogueTurn, DialogueTurns, SpokenTurn, Understand
 from atlas.understanding.grammar import Half
 from atlas.understanding.meaning import NO_DEED, TurnMeaning, leaning
-from atlas.understanding.parser import BROADCAST, LONGEST_CHARACTERS, SILENT, act_of
+from atlas.understanding.names import Names
+from atlas.understanding.parser import BROADCAST, LEAVE, LONGEST_CHARACTERS, SILENT, act_of
 from atlas.understanding.patterns import pattern
 from atlas.understanding.relative_moments import RelativeMoments, ToldMoment
 from atlas.understanding.rivals import parsed
@@ -26,10 +27,13 @@ from atlas.understanding.several_moments import EVENT, REMINDER
 from atlas.understanding.slots import LATER, TAKING_AWAY, Command
 from atlas.understanding.spoken_tools import SpokenTools, open_spoken_tools
 from atlas.understanding.which import Which
+from atlas.understanding.words_for_others import WordsForAnother, WordsForOthers
 
 SWITCHED = ("home.turn", "home.open", "home.close", "home.lock", "home.unlock")  # that twice is as good as once
 _AT_A_MOMENT = ("reminders.add", "alarms.set", "calendar.add", "calendar.list", "calendar.free", LATER)
+_ENDS = " .,!?"  # around a name that is said alone
 _LETTERS = re.compile(r"\w")
+LOOKED_BACK = 2  # exchanges in which somebody else may be who a "she" stands for
 MOST_PARSED = 2  # things that "it" may mean, in sentences that only the parser reads: each takes milliseconds
 
 
@@ -45,6 +49,7 @@ class Continuations:
         turns: DialogueTurns,
         scopes: Scopes,
         questions: Clarifications,
+        words: WordsForOthers,
         read_whole: Understand,
     ) -> None:
         self._sentences = sentences
@@ -52,16 +57,19 @@ class Continuations:
         self._scopes = scopes
         self._questions = questions
         self._read_whole = read_whole
+        self._words = words
+        others = sentences.grammar.tables.get("words_for_others", {})
+        self._joint, self._states = pattern(others, "beside"), pattern(others, "states")
         self._half_of = lru_cache(1)(self._read_half)  # a turn asks twice
         self._which = Which(sentences.grammar)
         self._relative_moments = RelativeMoments(sentences.grammar.tables.get("relative_moments", {}))
         self._table: SpokenTools = open_spoken_tools()
-        words = sentences.grammar.tables.get("called_off", {})
+        called_off = sentences.grammar.tables.get("called_off", {})
         self._leaves_out = pattern(sentences.grammar.tables, "leaves_out")
         self._says_yes = pattern(sentences.grammar.tables["left"], "yes")
         self._whom: str = sentences.grammar.tables["dialogue"].get("whom", "")
-        self._calls_off, self._taken_over = pattern(words, "says"), pattern(words, "taken_over")
-        self._cancel_it: str = words.get("means", "")
+        self._calls_off, self._taken_over = pattern(called_off, "says"), pattern(called_off, "taken_over")
+        self._cancel_it: str = called_off.get("means", "")
 
     # ── answers ─────────────────────────────────────────────────────────────────────────────────────
 
@@ -126,6 +134,90 @@ class Continuations:
             return False
         known = frames.lexicon.known_tokens(turn.text, turn.names)
         return any(token.category in ("device", "kind", "room", "floor", "nickname", "quantity") for token in known)
+
+    # ── words for somebody else ─────────────────────────────────────────────────────────────────────
+
+    def words_for_another(self, turn: DialogueTurn) -> TurnMeaning | None:
+        """Return what tells somebody of this house what they are to hear, each in a call of their own.
+
+        Whether that is said aloud or left as a message is the house's: it knows who is away.
+        """
+        request, text = self._told_whom(turn) or turn.heard.text, turn.heard.text
+        spoken_of = {one for exchange in turn.exchanges[:LOOKED_BACK] for one in self._spoken_of(exchange, turn.names)}
+        words = self._words.read(request, turn.names, others=len(spoken_of) > 1)
+        if words is None:
+            return self._more_words(turn)
+        people = words.people
+        if words.they and request != text:
+            people = (turn.names.person(text.strip(_ENDS)),)
+        elif words.they and not (people := tuple(self._meant_by(words.they, turn))):
+            before = _passed_on(turn.last)
+            if before is None or "person" in before.arguments:
+                return TurnMeaning(reply=self._whom) if self._whom else None
+            words = replace(words, room=words.room or str(before.arguments.get("room", "")))
+        commands_of = self._sentences.commands_or_learned_in(turn.names, turn.room)
+        if words.first and commands_of(words.first):
+            return None  # "lights off. Tell Poppy good night" is two wishes
+        message = words.text
+        if words.before:
+            earlier = (self._words.told_before(one.request, turn.names) for one in turn.exchanges[:LOOKED_BACK])
+            message = ", ".join(filter(None, (next(filter(None, earlier), ""), message)))
+        elif not message and (said_before := _passed_on(turn.last)):
+            message = str(said_before.arguments.get("text", ""))
+        if not message:
+            return None
+        message, beside = self._without_deed(message, turn)
+        made = [MeaningChoice(one, (_passing_on(replace(words, text=message), one),)) for one in people or ("",)]
+        if words.they and len(made) > 1:
+            return self._questions.among(made[:MOST_PARSED])
+        return leaning((*(command for one in made for command in one.commands), *beside))
+
+    def _without_deed(self, message: str, turn: DialogueTurn) -> tuple[str, tuple[Command, ...]]:
+        """Return words without a deed of the house behind them: "tell Poppy tea's ready, and turn the oven off"."""
+        for joint in self._joint.finditer(message):
+            parse = self._sentences.parse(message[joint.end() :], turn.names, turn.room)
+            states = self._states.match(message[: joint.start()]) is not None
+            if (
+                states
+                and parse.is_of_devices
+                and parse.named
+                and self._sentences.frames.wants_a_deed(message[joint.end() :])
+            ):
+                return message[: joint.start()], parse.commands
+        return message, ()
+
+    def _told_whom(self, turn: DialogueTurn) -> str:
+        """Return the request behind the question whom to tell, which a name has answered now; "" for no such."""
+        in_question = turn.history and turn.history[-1].text == self._whom
+        named = turn.names.person(turn.heard.text.strip(_ENDS))
+        requests = (message.text for message in reversed(turn.history) if message.author == "user")
+        return next(requests, "") if in_question and named else ""
+
+    def _meant_by(self, they: str, turn: DialogueTurn) -> list[str]:
+        return self._dialogue.people_meant(they.casefold(), turn.exchanges, turn.names)
+
+    def _spoken_of(self, exchange: EarlierTurn, names: Names) -> set[str]:
+        """Return who was named in an exchange."""
+        words = (word.strip(".,;:!?").removesuffix("'s") for word in exchange.request.split())
+        return {one for one in map(names.person, words) if one}
+
+    def _more_words(self, turn: DialogueTurn) -> TurnMeaning | None:
+        """Return more for who was just told something, or what was told put right: "and say it's getting cold"."""
+        before = _passed_on(turn.last)
+        if before is None:
+            return None
+        text = turn.heard.text
+        if rather := self._words.put_right(turn.heard.verbatim[0], str(before.arguments.get("text", ""))):
+            anew = Command(before.name, {**before.arguments, "text": rather})
+            waits = before.name == LEAVE and turn.last.changed[-1]
+            return leaning((Command(UNDO, {}), anew) if waits else (anew,))
+        more = "" if self._sentences.frames.rooms_in(text, turn.names) else self._words.goes_on(text)
+        if more.endswith("?") and "person" not in before.arguments:
+            return None  # "can he swim", behind what everybody was told
+        if not more and "person" in before.arguments and self._words.is_more(text):
+            parse = self._sentences.parse(text, turn.names, turn.room, turn.before)
+            more = text.strip(_ENDS) if parse.act in (BROADCAST, LEAVE) or not parse.is_sure() else ""
+        return leaning((Command(before.name, {**before.arguments, "text": more}),)) if more else None
 
     # ── the same again, elsewhere or with more ──────────────────────────────────────────────────────
 
@@ -251,17 +343,6 @@ class Continuations:
         talked = bool(turn.exchanges) and not turn.last.tried
         idle = turn.parse.act == "talk" and turn.parse.chance >= SURE_OF_SILENCE
         return NO_DEED if talked and idle and not self._names_one(turn) else None
-
-    def told_whom(self, turn: DialogueTurn) -> TurnMeaning | None:
-        """Return the question whom a message is for, of "tell him, …": it is never told to all."""
-        if not self._dialogue.tells_them(turn.text) or BROADCAST not in [one.tool for one in turn.parse.commands]:
-            return None
-        messages = self._dialogue.messages(turn.text, turn.exchanges, turn.names)
-        made = [(name, self._sentences.commands(text, turn.names, turn.room)) for name, text in messages]
-        choices = [MeaningChoice(name, commands) for name, commands in made if commands][:2]
-        if len(choices) == 1:
-            return leaning(choices[0].commands)
-        return self._questions.among(choices) if choices else TurnMeaning(reply=self._whom)
 
     def it_and_more(self, turn: DialogueTurn) -> TurnMeaning | None:
         """Return a deed on what was spoken of and on one thing more: "turn it off, and the heater too"."""
@@ -409,3 +490,15 @@ class Continuations:
 
     def _names_one(self, turn: DialogueTurn) -> bool:
         return self._sentences.frames.names_one(turn.text, turn.names)
+
+
+def _passed_on(last: EarlierTurn) -> ToolCall | None:
+    """Return the last call of an exchange, where it told somebody something."""
+    return last.last if last.last and last.last.name in (BROADCAST, LEAVE) else None
+
+
+def _passing_on(words: WordsForAnother, person: str) -> Command:
+    """Return the call that tells this person, or everybody where there is none."""
+    where = {"room": words.room} if words.room and not words.left else {}
+    whom = {"person": person} if person else {}
+    return Command(LEAVE if words.left and person else BROADCAST, {"text": words.text, **whom, **where})

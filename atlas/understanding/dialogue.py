@@ -64,6 +64,7 @@ class EarlierTurn:
     tried: tuple[ToolCall, ...] = ()  # all calls, also those that did not work
     request: str = ""  # in the person's words
     day: str = ""  # that was looked up: 2026-12-25, or in words
+    says: tuple[str, ...] = ()  # what was said of each of the calls that worked
 
     @property
     def last(self) -> ToolCall | None:
@@ -97,7 +98,6 @@ class Dialogue:
         self._table: SpokenTools = open_spoken_tools()
         self._refers = re.compile(words["refers"], re.IGNORECASE)
         self._about_it = [(re.compile(way, re.IGNORECASE), to) for way, to in words.get("about_it", ())]
-        self._told_them, self._told_as = pattern(words, "told_them"), str(words.get("told_as", ""))
         self._kin_of = {they: re.compile(kin, re.IGNORECASE) for they, kin in words.get("kin_of", {}).items()}
         self._articles: Mapping[str, Sequence[str]] = words.get("articles", {})
         self._that_one = pattern(words, "that_one")
@@ -169,7 +169,8 @@ class Dialogue:
                 things[thing.topic, thing.id] = thing
         tried = tuple(call for message in messages for call in message.calls)
         day = self._looked_up(calls[-1], results[calls[-1].id].get("data")) if calls else ""
-        return EarlierTurn(tuple(calls), changed, tuple(things.values()), tried, day=day)
+        says = tuple(str(results[call.id].get("text", "")) for call in calls)
+        return EarlierTurn(tuple(calls), changed, tuple(things.values()), tried, day=day, says=says)
 
     def _looked_up(self, call: ToolCall, data: object) -> str:
         """Return the one day that a look was about: "what's on on Tuesday", "when is Easter"."""
@@ -280,43 +281,27 @@ class Dialogue:
                 return text[: it.start()] + it.expand(to).format(title) + text[it.end() :]
         return text
 
-    def addressed(self, text: str, exchanges: Sequence[EarlierTurn], names: Names = NOBODY) -> str:
-        """Return a message to who was just asked about, for "then tell him, …"; else the text."""
-        messages = self.messages(text, exchanges, names)
-        return messages[0][1] if len(messages) == 1 else text
-
-    def tells_them(self, text: str) -> bool:
-        """Whether a message is for somebody who was spoken of before: "tell her to come"."""
-        return self._told_them.fullmatch(text) is not None
-
-    def messages(self, text: str, exchanges: Sequence[EarlierTurn], names: Names) -> list[tuple[str, str]]:
-        """Return for whom "tell him, …" may be a message, and that with their name; the latest spoken of first.
+    def people_meant(self, they: str, exchanges: Sequence[EarlierTurn], names: Names) -> list[str]:
+        """Return who may be meant by "him", the latest spoken of first.
 
         Only where all were called by name, without those whom kin names tell from the pronoun.
         """
-        message = self._told_them.fullmatch(text)
-        asking = [one for one in exchanges[:AGREES_BACK] if any(call.name in _OF_PERSONS for call in one.tried)]
-        if message is None:
-            return []
-        given = [str(one.tried[-1].arguments.get("person", "")) for one in asking]
-        if not all(given):
-            return []
-        asked_about = [names.person(name) or name for name in given]
-        called = [self._all_called(name, names) for name in asked_about]
-        requests = [one.request.casefold() for one in asking]
-        if not all(any(name in request for name in row) for row, request in zip(called, requests, strict=True)):
-            return []
-        mentioned = [person for one in exchanges[:AGREES_BACK] if not one.tried for person in _persons(one, names)]
-        articles = [word for they, row in self._articles.items() if they != message["they"].casefold() for word in row]
+        called: list[str] = []
+        for exchange in exchanges[:AGREES_BACK]:
+            given = [str(call.arguments.get("person", "")) for call in exchange.tried if call.name in _OF_PERSONS]
+            named = [names.person(one) or one for one in given if one] or _persons(exchange, names)
+            if not named and given and not called:
+                return []  # "who is in?", and several are
+            called += named
+        articles = [word for they_, row in self._articles.items() if they_ != they for word in row]
         spoken = [f" {' '.join(_WORD.findall(one.request))} ".casefold() for one in exchanges[:AGREES_BACK]]
-        unlike = [kin for they, kin in self._kin_of.items() if they != message["they"].casefold()]
-        left = [
+        unlike = [kin for they_, kin in self._kin_of.items() if they_ != they]
+        return [
             person
-            for person in dict.fromkeys([*mentioned, *asked_about])
+            for person in dict.fromkeys(called)
             if not any(kin.fullmatch(name) for name in self._all_called(person, names) for kin in unlike)
             and not any(f" {word} {person} ".casefold() in words for word in articles for words in spoken)
         ]
-        return [(name, self._told_as.format(name, message["rest"])) for name in left]
 
     @staticmethod
     def _all_called(person: str, names: Names) -> list[str]:
@@ -873,7 +858,7 @@ def with_target(command: Command, target: Mapping[str, Any]) -> Command:
     return replace(command, arguments=given if command.tool != LATER else {**command.arguments, "arguments": given})
 
 
-_OF_PERSONS = ("presence.where", "messages.leave")  # after which "him" is who was asked about, or told
+_OF_PERSONS = ("presence.where", "messages.leave", "broadcast.say")  # after which "him" is who was asked about, or told
 _WORD = re.compile(r"[\w'-]+")
 _OF_DAYS = ("calendar.", "clock.")  # looks by which a day is spoken of
 _SPANS = re.compile(r"week|month|year|woche|monat|jahr|tagen\b", re.IGNORECASE)  # several days, of which none is meant

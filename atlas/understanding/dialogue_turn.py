@@ -96,7 +96,6 @@ class DialogueTurns:
         if exchanges:
             readings = tuple(self.dialogue.placed(text, exchanges, heard.room, heard.names) for text in readings)
         if before.act:
-            readings = tuple(self.dialogue.addressed(text, exchanges, heard.names) for text in readings)
             readings = tuple(self.dialogue.titled(text, exchanges) for text in readings)
             readings = tuple(self._relative_moments.at_the_same_time(text, exchanges) for text in readings)
         return DialogueTurn(heard, readings, exchanges, last, before)

@@ -181,8 +181,13 @@ class Forms:
             return None
         arguments.pop("ignored", None)
         tool, to = shape.tool, arguments.pop("to", "")
-        if to and shape.left and (person := names.person(to)):
-            tool, arguments["person"] = LEAVE, person
+        if to and (person := names.person(to)):
+            arguments |= (
+                {"person": person}
+                if shape.left
+                else {"person": person, "text": self._said_to_one.yours(arguments["text"])}
+            )
+            tool = LEAVE if shape.left else tool
         elif to:
             arguments["text"] = self._said_to_one.aloud(to, arguments["text"])
         command = self._settled(tool, arguments, marked)

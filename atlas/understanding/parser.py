@@ -382,7 +382,7 @@ class Parser:
         if act == BROADCAST and (tells := self._tells.match(reading.text)) and names.person(tells["who"]):
             act = LEAVE  # "tell Nana I'm hungry"
         if act in self._slots:
-            command = self._tool(act, reading, before)
+            command = self._tool(act, reading, before, names)
             if act in (BROADCAST, LEAVE):
                 wanted = not self._forbids_message(likely, reading, names)
             else:
@@ -502,7 +502,7 @@ class Parser:
             return [*named, Token("kind", (spoken_of[0].kind, spoken_of[0].shape, len(spoken_of) > 1), "")]
         return [Token("device", one, one.name) for one in spoken_of]
 
-    def _tool(self, act: str, reading: _Reading, before: Before) -> Command | None:
+    def _tool(self, act: str, reading: _Reading, before: Before, names: Names) -> Command | None:
         row = dict(self._slots[act])
         tool, arguments = row.pop("tool", act), dict[str, Any]()
         goes_on = before.act.partition(".")[0] == act.partition(".")[0] and act not in _NEW
@@ -544,7 +544,9 @@ class Parser:
                 arguments = {**arguments, "time": "", **by_kind}
                 arguments = {name: re.sub(r"^(?:at|on) ", "", value) for name, value in arguments.items() if value}
         if act == BROADCAST and (to := self._said_to_one.whom(reading.text, reading.named_around())):
-            arguments["text"] = self._said_to_one.aloud(to, arguments["text"])
+            person, text = names.person(to), arguments["text"]
+            arguments |= {"person": person} if person else {}
+            arguments["text"] = self._said_to_one.yours(text) if person else self._said_to_one.aloud(to, text)
         return Command(tool, arguments)
 
     def _on_the_day_before(self, when: str, text: str, before: Before) -> str:

@@ -69,6 +69,17 @@ class Requests:
         """Return nothing to do for a yes where nothing was asked: it does not do the last deed once more."""
         return NO_DEED if self.is_yes(turn.heard.text) else None
 
+    def courtesy(self, turn: DialogueTurn) -> TurnMeaning | None:
+        """Return what is said to thanks, praise, excuses and goodbyes that want nothing, whatever was done before."""
+        names = {name.casefold() for one in turn.names.devices if one.kind == "scene" for name in one.all_names}
+        if any(name.replace(" ", "") in turn.heard.text.casefold().replace(" ", "") for name in names):
+            return None  # "good night, thanks", where that is a scene
+        if self._grammar.wants_silence(turn.heard.text) or self._frames.names_one(turn.heard.text, turn.names):
+            return None  # "okay, okay, enough", of what rings; "the star", of two lamps
+        is_answer = bool(turn.history) and turn.history[-1].text.endswith("?")
+        says = self._small_talk.courtesy(turn.heard.verbatim[0], outright=True, is_answer=is_answer)
+        return TurnMeaning(reply=says) if says else None
+
     def is_yes(self, text: str) -> bool:
         """Tell whether a text is a yes and nothing more."""
         return bool(self._says_yes.fullmatch(text.strip(" .,!")))

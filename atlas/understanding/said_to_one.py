@@ -13,12 +13,12 @@ class SaidToOne:
 
     def __init__(self, words: Mapping[str, Any]) -> None:
         self._form = str(words.get("form", "{}: {}"))
-        self._yours = Rewrites(words.get("yours", ())).written
+        self.yours = Rewrites(words.get("yours", ())).written  # "your hands" for "her hands"
         self._addresses, self._joint = pattern(words, "addresses"), pattern(words, "joint")
 
     def aloud(self, person: str, text: str) -> str:
         """Return what is said aloud where all hear it: with the name, and "your hands" for "her hands"."""
-        return self._form.format(person, self._yours(text))
+        return self._form.format(person, self.yours(text))
 
     def whom(self, text: str, names: Sequence[tuple[int, int]]) -> str:
         """Return whom something is to be said to, of the names that stand in a text: "tell Ruby and Leo to come"."""

@@ -14,6 +14,7 @@ from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, fields, replace
 
 from atlas.conversation import HOUSE, Turn
+from atlas.understanding.about_deeds import AboutDeeds
 from atlas.understanding.answering import FactQuestion
 from atlas.understanding.choices import Choices, ChoiceWords
 from atlas.understanding.clarifications import Clarifications
@@ -49,6 +50,7 @@ from atlas.understanding.talk_requests import AboutAtlas, TalkRequests, That
 from atlas.understanding.uncertain_hearing import UncertainHearing
 from atlas.understanding.verification import Verification
 from atlas.understanding.wish_clauses import open_wish_clauses
+from atlas.understanding.words_for_others import WordsForOthers
 
 CANCEL_TIMER, SILENCE = "timers.cancel", {"silence": True}
 RINGING_TOOLS = ("timers.", "alarms.", "reminders.")
@@ -114,6 +116,7 @@ class Reader:
         self._excepted_days = ExceptedDays(tables.get("excepted_days", {}))
         self._rejected_values = RejectedValues(tables.get("rejects", {}), grammar.digits, tables["slips"])
         self._talk_requests = TalkRequests(grammar)
+        self._words = words = WordsForOthers(tables.get("words_for_others", {}))
         self._persons_rooms = PersonsRooms(tables.get("persons_rooms", {}))
 
         sentences, coverage = SentenceReader(grammar, frames, public, parser), Coverage(frames, grammar)
@@ -128,14 +131,17 @@ class Reader:
         self._scopes = scopes = Scopes(sentences, turns, questions, wanted)
         self._restrained = RestrainedDeeds(sentences, questions, wanted)
         corrections = Corrections(sentences, turns, slips, questions)
-        self._goes_on = goes_on = Continuations(sentences, turns, scopes, questions, read_whole)
+        self._goes_on = goes_on = Continuations(sentences, turns, scopes, questions, words, read_whole)
         requests = Requests(sentences, slips, coverage, goes_on, questions, wanted)
         chances = SecondChances(sentences, turns, wishes, declined, scopes, questions, read_whole, with_chances)
+        about_deeds = AboutDeeds(tables.get("about_deeds", {}), sentences, questions, wanted)
         self._is_yes = requests.is_yes
         self._chances, self._verification = chances, Verification(sentences, coverage, chances, questions, with_chances)
         self._steps_as_spoken = (
-            *(goes_on.dictation, goes_on.told_moment, corrections.moved, corrections.only_then, goes_on.with_its_end),
-            *(goes_on.called_off, goes_on.left_out, corrections.taken_back, scopes.exception, corrections.stopped),
+            *(goes_on.dictation, goes_on.words_for_another, requests.courtesy),
+            *(goes_on.told_moment, corrections.moved, corrections.only_then, goes_on.with_its_end),
+            *(goes_on.called_off, goes_on.left_out, corrections.taken_back, about_deeds.answer),
+            *(scopes.exception, corrections.stopped),
             *(corrections.other_way, corrections.in_another_room, corrections.beside_an_alarm, corrections.half_hour),
             *(corrections.as_it_was, corrections.of_several),
             *(declined.prohibition, scopes.all_but, scopes.but_otherwise, scopes.all_off),
@@ -148,7 +154,7 @@ class Reader:
             *(corrections.of_itself, declined.withdrawal, declined.unfinished_wish, requests.at_several_moments),
         )
         self._steps_without_slips = (
-            *(goes_on.talk, goes_on.told_whom, goes_on.it_and_more, goes_on.choice, corrections.set_anew),
+            *(goes_on.talk, goes_on.it_and_more, goes_on.choice, corrections.set_anew),
             *(goes_on.named_alone, requests.run_out, requests.of_devices, requests.negation, requests.command),
             *(goes_on.reference, goes_on.devices_before, requests.joint_commands, requests.parsed_request),
         )
@@ -184,7 +190,7 @@ class Reader:
         texts = map(self._hesitations.without, verbatim)
         texts = map(self._hesitations.fluent, texts) if recent(turn) else texts
         texts = map(self._rejected_values.without, map(self._excepted_days.written_out, texts))
-        plain = map(self._frames.without_idioms, texts)
+        plain = (one if self._words.read(one, names) else self._frames.without_idioms(one) for one in texts)
         return SpokenTurn(tuple(self._shared_nouns.written_out(text, names) for text in plain), turn, names, verbatim)
 
     def _beside(self, heard: SpokenTurn) -> Understanding:

@@ -121,3 +121,42 @@ async def test_an_announcement_says_who_hears_it(audience: str, sentence: str) -
         answer = await tools.call(ToolCall("call_1", "broadcast.say", {"text": "Essen!"}), ANNA, "turn_1")
     assert (answer.ok, answer.text) == (True, sentence)
     assert asked_for == [("kitchen", "annas phone")]
+
+
+@for_every(
+    ("place", "person", "calls", "sentence"),
+    [
+        ("away", "Tom", ["presence.where", "messages.leave"], "Tom is away. For Tom."),
+        ("school", "Tom", ["presence.where", "messages.leave"], "Tom is away. For Tom."),
+        ("home", "Tom", ["presence.where", "broadcast.say"], "I'm saying it everywhere."),
+        ("", "Tom", ["presence.where", "broadcast.say"], "I'm saying it everywhere."),
+        (
+            "away",
+            "Gus",
+            ["presence.where"],
+            "Gus is away, and has no device here that I could leave it on.",
+        ),
+        ("away", "", ["broadcast.say"], "I'm saying it everywhere."),
+    ],
+)
+async def test_what_is_for_one_person_is_said_aloud_only_where_they_may_hear_it(
+    place: str, person: str, calls: list[str], sentence: str
+) -> None:
+    async def residents() -> list[str]:
+        return ["Anna", "Tom"]
+
+    def where(arguments: Mapping[str, Any], _: Actor) -> ScriptedResult:
+        return ScriptedResult("There.", {"devices": [{"name": person, "state": {"place": place}}]})
+
+    said = ScriptedResult("I'm saying it everywhere.", {"broadcast": {"room": ""}})
+    inner = ScriptedTools(
+        [
+            (Tool("presence.where", "Tell where somebody is.", {"type": "object"}, read_only=True), where),
+            (Tool("messages.leave", "Leave a message.", {"type": "object"}), lambda *_: ScriptedResult("For Tom.")),
+            (Tool("broadcast.say", "Announce something.", {"type": "object"}), lambda *_: said),
+        ]
+    )
+    tools = RecipientTools(inner, residents, residents, lambda room, device: "there")
+    arguments = {"text": "Dinner", "person": person} if person else {"text": "Dinner"}
+    answer = await tools.call(ToolCall("call_1", "broadcast.say", arguments), ANNA, "turn_1")
+    assert (answer.text, [call.name for call in inner.calls]) == (sentence, calls)

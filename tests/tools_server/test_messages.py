@@ -30,7 +30,7 @@ async def test_a_message_goes_to_a_room_a_person_or_everybody_and_says_so(world:
     world.pass_seconds(1)
     assert await say("messages.leave", actor=ANNA, text="Dinner", room="attic") == "Your message goes out, attic."
     world.pass_seconds(1)
-    assert await say("messages.leave", actor=ANNA, text="Dinner", person="Tom") == "I'll give Tom your message."
+    assert await say("messages.leave", actor=ANNA, text="Dinner", person="Tom") == "I'll give Tom your message: Dinner"
     assert [(one["room"], one["person"]) for one in await due(world)] == [("", ""), ("attic", ""), ("", "Tom")]
 
 

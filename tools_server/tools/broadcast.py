@@ -54,11 +54,13 @@ async def say(
     call: Call,
     text: Annotated[str, Field(min_length=1, max_length=500, description="What is to be said")],
     room: Annotated[str, Field(max_length=60, description="The room, if one was said; everywhere otherwise")] = "",
+    person: Annotated[str, Field(max_length=60, description="Whom it is for, of those at home, if one was said")] = "",
 ) -> Result:
     """Announce something through every speaker, or in one room."""
-    words = one_line(text)
+    words, whom = one_line(text), one_line(person)
     if not words:
         raise ToolFailed("invalid", _("What should I say?"))
+    words = f"{whom}: {words}" if whom else words
     if len(_waiting(call)) >= MOST_WAITING:
         raise ToolFailed("failed", _("Too much is waiting to be said already."))
     place = room_named(call, one_line(room))
@@ -76,7 +78,7 @@ async def say(
         for old in _forgotten(call):
             rows.drop(call, "broadcast", old)
         rows.put(call, "broadcast", row)
-        receipt = call.receipt(sentence, before=None, after=row)
+        receipt = call.receipt(f"{sentence} “{words}”", before=None, after=row)
     return Result(sentence, {"broadcast": row}, receipt)
 
 

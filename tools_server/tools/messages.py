@@ -83,7 +83,8 @@ async def leave(
         "language": spoken_later(),
     }
     if row["person"]:
-        sentence = _("I'll give {person} your message.").format(person=row["person"])
+        promise = _("I'll give {person} your message: {text}") if words else _("I'll give {person} your message.")
+        sentence = promise.format(person=row["person"], text=words)
     elif row["room"]:
         sentence = _("Your message goes out, {room}.").format(room=called(str(row["room"])))
     else:
