@@ -644,6 +644,18 @@ async def test_what_is_not_there_yet_is_looked_for_when_it_is_time_unless_it_was
         )
 
 
+async def test_what_a_turn_has_changed_goes_back_later_to_what_it_was(small: Small) -> None:
+    back: dict[str, Any] = {"tool": "history.undo", "seconds": 3600}
+    before = small.state("Worktop")["brightness"]
+    await small.said("home.set", device="worktop", brightness=30)
+    words = f"In 1 hour: have the Worktop in the Kitchen at {before} percent again."
+    assert await small.said("later.do", **back) == words
+    [deed] = (await small.call("later.list")).data["deeds"]
+    assert (await small.refused("later.do", **back))[1] == "Nothing was changed, so nothing is put back then."
+    await small.said("history.undo", receipt=deed["arguments"]["receipt"])
+    assert small.state("Worktop")["brightness"] == before
+
+
 async def test_no_other_words_for_a_deed_stand_for_what_it_would_do(small: Small) -> None:
     off = {"tool": "home.turn", "seconds": 300, "arguments": {"on": False, "device": "worktop"}}
     assert await small.said("later.do", **off, text="turn on the heating") == (

@@ -42,7 +42,7 @@ async def test_a_deed_waits_for_its_time_and_is_then_done_for_who_set_it(world: 
 async def test_a_time_may_be_said_in_words(world: Any) -> None:
     text = await world.said("later.do", tool="tasks.add", when="tomorrow at ten", arguments={"title": "Buy milk"})
     assert text == "Tomorrow at 10 AM: tasks add: Buy milk."
-    for when in ("", "every day at ten", "blue"):
+    for when in ("", "every ten minutes", "blue"):
         assert (
             await world.refused("later.do", tool="tasks.add", when=when, arguments={"title": "x"})
         ).error == "invalid"
@@ -196,6 +196,97 @@ async def test_a_step_of_the_clock_before_a_start_of_the_machine_is_not_forgotte
     await pass_seconds(world, 60)
     with reopened(world.clock[0] + 60, "second") as again:
         assert await again.said("later.list") == "In 1 hour and 58 minutes: start the egg timer."
+
+
+async def test_a_deed_by_a_rule_is_done_each_time_until_it_is_cancelled(world: Any) -> None:
+    start = {"tool": "timers.start", "arguments": {"seconds": 60}, "text": "start the egg timer"}
+    assert await world.said("later.do", when="every hour", **start) == "Every hour: start the egg timer."
+    for _ in range(3):
+        await pass_seconds(world, 3600)
+        assert len((await world.ok("timers.list")).data["timers"]) == 1
+        await world.ok("timers.cancel_all")
+    assert await world.said("later.list") == "Every hour: start the egg timer."
+    assert (await world.ok("later.list")).data["deeds"][0]["rule"] == "FREQ=HOURLY"
+    cancelled = await world.ok("later.cancel", about="egg")
+    await world.ok("history.undo", receipt=cancelled.receipt.id)
+    assert await world.said("later.list") == "Every hour: start the egg timer."
+    await world.ok("later.cancel")
+    await pass_seconds(world, 7200)
+    assert await world.said("timers.list") == "There are no timers."
+
+
+async def test_a_deed_by_a_rule_is_taken_back_also_after_it_was_done(world: Any) -> None:
+    start = {"tool": "timers.start", "arguments": {"seconds": 60}, "text": "start the egg timer"}
+    set_up = await world.ok("later.do", when="every hour", **start)
+    await pass_seconds(world, 3600)
+    await world.ok("history.undo", receipt=set_up.receipt.id)
+    assert await world.said("later.list") == "Nothing is to be done later."
+
+
+async def test_each_time_of_a_rule_the_rules_of_the_moment_decide_and_the_next_time_is_tried_again(world: Any) -> None:
+    pause = {"tool": "timers.pause", "arguments": {"name": "pizza"}, "text": "pause the pizza"}
+    await world.ok("later.do", when="every day at ten", **pause)
+    [deed] = (await world.ok("later.list")).data["deeds"]
+    await pass_seconds(world, deed["at"] - world.clock[0])
+    [due] = (await world.ok("later.due", agent="house")).data["due"]
+    assert due["text"].startswith("This was to be done, and was not: pause the pizza. ")
+    await world.ok("later.announced", agent="house", ids=[due["id"]])
+    assert await world.said("later.list") == "Every day at 10 AM: pause the pizza."
+    await world.ok("timers.start", seconds=200_000, name="pizza")
+    await pass_seconds(world, 86_400)
+    assert (await world.ok("timers.list")).data["timers"][0]["state"] == "paused"
+    assert (await world.ok("later.due", agent="house")).data["due"] == []
+
+
+async def test_what_was_missed_while_the_house_was_off_is_told_once_and_done_the_next_time(
+    world: Any, reopened: Any
+) -> None:
+    start = {"tool": "timers.start", "arguments": {"seconds": 60}, "text": "start the egg timer"}
+    await world.ok("later.do", when="every day at ten", **start)
+    with reopened(world.clock[0] + 5 * 86_400) as again:
+        await pass_seconds(again, 1)
+        [due] = (await again.ok("later.due", agent="house")).data["due"]
+        assert due["text"] == "I was not there when it was time, so this was not done: start the egg timer."
+        assert await again.said("later.list") == "Every day at 10 AM: start the egg timer."
+        assert await again.said("timers.list") == "There are no timers."
+
+
+async def test_a_deed_by_a_rule_goes_by_the_clock_of_the_wall(world: Any) -> None:
+    await world.ok("later.do", when="every day at ten", tool="timers.start", arguments={"seconds": 90}, text="egg")
+    at = (await world.ok("later.list")).data["deeds"][0]["at"]
+    world.set_clock(1800)
+    assert (await world.ok("later.list")).data["deeds"][0]["at"] == at
+
+
+async def test_a_deed_at_the_end_of_a_timer_moves_with_it(world: Any) -> None:
+    pause = {"tool": "tasks.add", "arguments": {"title": "Drain the pasta"}, "text": "note the pasta"}
+    missing = await world.refused("later.do", timer="pasta", **pause)
+    assert (missing.error, missing.text) == ("not_found", "There are no timers.")
+    await world.ok("timers.start", seconds=600, name="pasta")
+    assert await world.said("later.do", timer="pasta", **pause) == "In 10 minutes: note the pasta."
+    await world.ok("timers.add", name="pasta", by_seconds=300)
+    assert await world.said("later.list") == "In 15 minutes: note the pasta."
+    await world.ok("timers.pause", name="pasta")
+    await pass_seconds(world, 3000)
+    assert await world.said("later.list") == "In 15 minutes: note the pasta."
+    await world.ok("timers.resume", name="pasta")
+    await pass_seconds(world, 899)
+    assert await world.said("tasks.list") == "There are no tasks."
+    await pass_seconds(world, 2)
+    assert [task["title"] for task in (await world.ok("tasks.list")).data["tasks"]] == ["Drain the pasta"]
+
+
+async def test_the_only_timer_need_not_be_named_and_of_two_it_is_asked_which(world: Any) -> None:
+    await world.ok("timers.start", seconds=600)
+    deed = {"tool": "tasks.add", "arguments": {"title": "Rest"}, "text": "rest"}
+    assert await world.said("later.do", timer="timer", **deed) == "In 10 minutes: rest."
+    await world.ok("timers.start", seconds=900, name="egg")
+    assert (await world.refused("later.do", timer="timer", **deed)).error == "invalid"
+
+
+async def test_going_back_when_nothing_was_changed_is_refused(world: Any) -> None:
+    refused = await world.refused("later.do", tool="history.undo", seconds=60)
+    assert refused.text == "Nothing was changed, so nothing is put back then."
 
 
 @pytest.mark.real

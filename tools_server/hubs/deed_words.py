@@ -47,6 +47,15 @@ def deed_words(tool: str, arguments: Mapping[str, Any], deeds: Sequence[tuple[De
     return _form(tool, arguments).format(devices=what, state=state, query=query, room=room) if what else ""
 
 
+def back_words(deeds: Sequence[tuple[Device, State]]) -> str:
+    """Return what putting devices back comes to: "have the bedroom heating set to 18 degrees again"."""
+    what = group([device for device, _wanted in deeds])
+    states = {state_words(wanted, device.fahrenheit) for device, wanted in deeds}
+    if len(states) != 1:
+        return _("put {devices} back as they were").format(devices=what)
+    return _("have {devices} {state} again").format(devices=what, state=states.pop())
+
+
 def _kind(arguments: Mapping[str, Any]) -> SpokenName:
     kind, shape = str(arguments.get("kind", "")), str(arguments.get("shape", ""))
     return several(_("the {things}").format(things=kind_plural(kind, shape)) if kind or shape else "")

@@ -6,23 +6,23 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from tools_server.sdk.state import StoredReceipt
-from tools_server.sdk.toolkit import Call, Result, ToolFailed
+from tools_server.sdk.toolkit import Call, Live, Result, ToolFailed
 from tools_server.values.language import text as _
 
 Row = Mapping[str, Any]  # column → value
 
 
-def put(call: Call, table: str, row: Row) -> None:
+def put(where: Call | Live, table: str, row: Row) -> None:
     """Write one row, over the one of the same id."""
-    call.state.run(
+    where.state.run(
         f"INSERT OR REPLACE INTO {table} ({', '.join(row)}) VALUES ({', '.join('?' * len(row))})",  # noqa: S608  # names
         *row.values(),
     )
 
 
-def drop(call: Call, table: str, id: str) -> None:
+def drop(where: Call | Live, table: str, id: str) -> None:
     """Delete one row."""
-    call.state.run(f"DELETE FROM {table} WHERE id = ?", id)  # noqa: S608  # our own name of a table
+    where.state.run(f"DELETE FROM {table} WHERE id = ?", id)  # noqa: S608  # our own name of a table
 
 
 def drop_said(call: Call, table: str, ids: Sequence[str]) -> Result:

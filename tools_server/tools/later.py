@@ -1,6 +1,8 @@
 """A deed at a time: "turn it off in five minutes". Rows with wall-clock deadlines: no restart loses one.
 
-What is to be done in five minutes is done in five minutes, also where somebody sets the clock; at ten is at ten.
+What is to be done in five minutes is done in five minutes, also where somebody sets the clock; at ten is at ten. What
+is to be done again and again waits for its next time once it is done, or was too late. What is to be done when a timer
+ends moves with that timer. "And then back" is the undoing of what the same request changed, by its receipt.
 
 When its time comes it is called through the gate like anything else, for the one who set it, under the rules of that
 moment, and recorded. It is marked as begun before it begins: after a crash in between, what does no harm twice is done
@@ -17,24 +19,27 @@ import sqlite3
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager, suppress
 from dataclasses import asdict, replace
+from datetime import datetime, tzinfo
 from typing import Annotated, Any
 
 import anyio
 from pydantic import Field
 
-from tools_server.hubs.deed_words import deed_words
+from tools_server.hubs.deed_words import back_words, deed_words
+from tools_server.hubs.deeds import put_back
 from tools_server.hubs.home import Home
 from tools_server.sdk import rows
 from tools_server.sdk.arguments import checked
 from tools_server.sdk.state import StoredReceipt
 from tools_server.sdk.toolkit import Call, Live, Result, ToolFailed, ToolSpec, house_look, tool
-from tools_server.sdk.wording import NAMED, one_line, spoken
+from tools_server.sdk.wording import NAMED, capital, one_line, spoken
 from tools_server.sdk.wording import chosen as chosen_by_words
 from tools_server.times.clock_steps import STEP_SECONDS, clock
 from tools_server.times.ownership import DEEDS, refuse_more, role_of
-from tools_server.times.recurrence import moment
-from tools_server.times.spoken_time import moment_words
+from tools_server.times.recurrence import Recurrence, moment, read
+from tools_server.times.spoken_time import moment_words, rule_words
 from tools_server.times.when import understand
+from tools_server.tools.timers import timer_meant
 from tools_server.values.language import length, series, speaking, spoken_later
 from tools_server.values.language import text as _
 from tools_server.values.policy import CallActor
@@ -42,9 +47,11 @@ from tools_server.values.shapes import DUE, IDS
 from tools_server.values.wire_names import inner_name
 from wall.roles import NOBODY
 
-DEED = {"id": str, "tool": str, "arguments": dict, "text": str, "at": float}
+DEED = {"id": str, "tool": str, "arguments": dict, "text": str, "at": float, "rule": str}
 
+UNDO = "history.undo"
 LONGEST_SECONDS = 31 * 86_400
+OFTENEST_SECONDS = 3600  # more often nothing in a house is to be switched while nobody looks
 LATEST_SECONDS = 3600  # a light that should have gone off an hour ago goes off; the blinds of the morning stay down
 MOST_DEEDS = 50
 LOOK_SECONDS = 1.0
@@ -71,6 +78,11 @@ MIGRATIONS = {
     """,
     "later clock": """
         ALTER TABLE later ADD COLUMN clock REAL;  -- as `clock_steps.clock` stood then; NULL for a time on the wall
+    """,
+    "later rule": """
+        ALTER TABLE later ADD COLUMN rule TEXT NOT NULL DEFAULT '';   -- RRULE; '' is once
+        ALTER TABLE later ADD COLUMN start TEXT NOT NULL DEFAULT '';  -- of the rule: ISO, on the clocks of the house
+        ALTER TABLE later ADD COLUMN timer TEXT NOT NULL DEFAULT '';  -- at whose end it is done; '' is at a time
     """,
 }
 
@@ -103,6 +115,7 @@ class DeedScheduler:
         """Do everything that is due now, each beside the others."""
         with suppress(sqlite3.Error):  # a disk that takes nothing: what is due is due by the clock as it is
             _follow_clock(self._live)
+            _follow_timers(self._live)
         due = self._live.state.rows("SELECT * FROM later WHERE at <= ? AND failed = ''", self._live.now())
         async with anyio.create_task_group() as tasks:
             for row in due:
@@ -121,19 +134,24 @@ class DeedScheduler:
             if row["id"] not in self._ended:
                 with speaking(row["language"]):
                     self._ended[row["id"]] = await self._trouble(row)
-            self._note(row["id"], self._ended[row["id"]])
+            self._note(row, self._ended[row["id"]])
             del self._ended[row["id"]]
         except sqlite3.Error as refused:
             log.warning("what is to be done later waits for the disk: %s", refused.sqlite_errorname)
         finally:
             self._running.discard(row["id"])
 
-    def _note(self, id: str, failed: str) -> None:
+    def _note(self, row: Mapping[str, Any], failed: str) -> None:
+        """Drop what is done; what is done again waits for its next time, and what failed until that is said."""
+        again = _next(row, self._live.now(), self._live.zone)
         with self._live.state.transaction():
             if failed:
-                self._live.state.run("UPDATE later SET failed = ? WHERE id = ?", failed, id)
-            else:
-                self._live.state.run("DELETE FROM later WHERE id = ?", id)
+                told = {**row, "id": f"later_{secrets.token_hex(8)}" if again else row["id"], "rule": "", "timer": ""}
+                rows.put(self._live, "later", told | {"failed": failed})
+            if again:
+                self._live.state.run("UPDATE later SET at = ?, begun_at = NULL WHERE id = ?", again, row["id"])
+            elif not failed:
+                rows.drop(self._live, "later", row["id"])
 
     async def _trouble(self, row: Mapping[str, Any]) -> str:
         """Do it; return what is to be said when it did not work. Raises `sqlite3.Error` before anything is done."""
@@ -152,12 +170,14 @@ class DeedScheduler:
 # ── tools ──────────────────────────────────────────────────────────────────────────────────────────
 
 
-async def _ask_do(call: Call, tool: str, seconds: int, when: str, arguments: dict[str, Any], text: str) -> str:
+async def _ask_do(
+    call: Call, tool: str, seconds: int, when: str, timer: str, arguments: dict[str, Any], text: str
+) -> str:
     _spec, filled, deed = await _permitted(call, tool, arguments, text)
-    at = _time(call, seconds, when)
+    time = _time(call, seconds, when, timer)
     sentence = ", ".join(f"{name} {value}" for name, value in filled.items() if value not in ("", False, -1, 0))
     return _("{when}: {deed}, which is {tool} with {arguments}. Shall I?").format(
-        when=_when_words(call, at), deed=spoken(deed), tool=tool, arguments=sentence
+        when=_when_words(call, time), deed=spoken(deed), tool=tool, arguments=sentence
     )
 
 
@@ -167,30 +187,36 @@ async def do(
     tool: Annotated[str, Field(min_length=1, max_length=60, description="The tool to call then, such as home.turn")],
     seconds: Annotated[int, Field(ge=0, le=LONGEST_SECONDS, description="In how many seconds; 0 if not said")] = 0,
     when: Annotated[str, Field(max_length=200, description="When, as it was said, if not in seconds: at ten")] = "",
+    timer: Annotated[
+        str, Field(max_length=60, description="The timer at whose end, by its name; timer for the only one")
+    ] = "",
     arguments: Annotated[dict[str, Any], Field(description="The arguments of that tool")] = {},  # noqa: B006  # copied
     text: Annotated[str, Field(max_length=200, description="The deed in words, if it is none of the home")] = "",
 ) -> Result:
-    """Delay a deed: another tool is called once its moment has come. Nothing that needs a yes can wait."""
-    spec, _filled, deed = await _permitted(call, tool, arguments, text)
-    at = _time(call, seconds, when)
+    """Delay a deed: another tool is called when its moment has come, once or by a rule. Nothing waits that needs a yes.
+
+    As history.undo it takes back what the same turn has changed: "on nineteen for an hour, then back".
+    """
+    spec, filled, deed = await _permitted(call, tool, arguments, text)
+    time = _time(call, seconds, when, timer)
     if len(_all(call)) >= MOST_DEEDS:
         raise ToolFailed("failed", _("There are already {count} things to do later.").format(count=MOST_DEEDS))
     refuse_more(call, [_owner(row) for row in _all(call)], DEEDS)
     row = {
         "id": f"later_{secrets.token_hex(8)}",
         "tool": spec.name,
-        "arguments": json.dumps(arguments),
+        "arguments": json.dumps(filled if spec.name == UNDO else arguments),
         "text": deed,
         "agent": call.agent.name,
         "actor": json.dumps({name: value for name, value in asdict(call.actor).items() if value}),
         "language": spoken_later(),
-        "at": at,
         "begun_at": None,
         "failed": "",
         "boot": call.uptime().boot,
         "clock": clock(call) if seconds > 0 else None,
+        **time,
     }
-    sentence = _("{when}: {deed}.").format(when=_when_words(call, at), deed=row["text"])
+    sentence = _("{when}: {deed}.").format(when=_when_words(call, row), deed=row["text"])
     with call.state.transaction():
         rows.put(call, "later", row)
         receipt = call.receipt(sentence, before=None, after=row)
@@ -203,7 +229,7 @@ async def list_deeds(call: Call) -> Result:
     deeds = [row for row in _visible(call) if not row["failed"]]
     if not deeds:
         return Result(_("Nothing is to be done later."), {"deeds": []})
-    texts = [_("{when}: {deed}.").format(when=_when_words(call, row["at"]), deed=row["text"]) for row in deeds[:10]]
+    texts = [_("{when}: {deed}.").format(when=_when_words(call, row), deed=row["text"]) for row in deeds[:10]]
     return Result(" ".join(texts), {"deeds": [_shown(row) for row in deeds]})
 
 
@@ -262,6 +288,9 @@ async def _permitted(
     if spec is None:
         raise ToolFailed("not_found", _("There is no tool called {tool}.").format(tool=one_line(name)))
     filled, _digest = checked(spec, dict(arguments))
+    if spec.name == UNDO:
+        back = _changed_just_now(call)
+        filled, text = {"receipt": back.id}, await _back(call, back)
     if spec.reads or spec.action.agents or spec.file == "later":
         raise ToolFailed("invalid", _("That can't be done later: {tool}.").format(tool=spec.name))
     decision = call.gate.decide(spec.name, filled)
@@ -299,28 +328,60 @@ def _called(tool: str, arguments: Mapping[str, Any]) -> str:
     return ": ".join([tool.replace(".", " "), *([", ".join(values)] if values else [])])
 
 
-def _time(call: Call, seconds: int, when: str) -> float:
+def _changed_just_now(call: Call) -> StoredReceipt:
+    """Return what the same turn has just changed in the house, and nothing is to take back yet. Raises `ToolFailed`."""
+    waiting = {json.loads(row["arguments"]).get("receipt") for row in _all(call) if row["tool"] == UNDO}
+    for one in call.state.receipts(MOST_DEEDS) if call.turn else ():
+        mine = one.turn == call.turn and one.agent == call.agent.name
+        if mine and one.tool.startswith("home.") and one.reversible and not one.undone_by and one.id not in waiting:
+            return one
+    raise ToolFailed("not_found", _("Nothing was changed, so nothing is put back then."))
+
+
+async def _back(call: Call, change: StoredReceipt) -> str:
+    """Return in words what taking back a change of devices comes to; the rules are asked as if it were now."""
+    deeds: list[Any] = []
+    home = call.gate.engines.get("home")
+    await put_back(replace(call, tool=change.tool, arguments=change.arguments, engine=home, rehearsal=deeds), change)
+    return back_words(deeds)
+
+
+def _time(call: Call, seconds: int, when: str, timer: str) -> dict[str, Any]:
+    """Return when a deed is due, as its row has it: the next time, and what that follows."""
+    if timer.strip():
+        one = timer_meant(call, timer)
+        return {"at": call.now() + one.left(call.now()), "timer": one.id}
     if seconds > 0:
-        return call.now() + seconds
+        return {"at": call.now() + seconds}
     if not when.strip():
         raise ToolFailed("invalid", _("When should I do that?"))
     meaning = understand(when, call.now(), call.zone)
-    if meaning.rule:
-        raise ToolFailed("invalid", _("I can do that once, such as at ten, but not again and again."))
     if meaning.at is None:
         raise ToolFailed("invalid", _("Say one time, such as at ten."))
+    rule = {"rule": meaning.rule.text(), "start": meaning.at.isoformat()} if meaning.rule else {}
+    if meaning.rule and meaning.rule.passing and meaning.rule.seconds < OFTENEST_SECONDS:
+        raise ToolFailed("invalid", _("I do that at most once an hour. Say every hour, or every day at ten."))
     at = moment(meaning.at, call.zone)
+    at = at if at > call.now() else _next({**rule, "at": at}, call.now(), call.zone) or at
     if at - call.now() > LONGEST_SECONDS:
         raise ToolFailed("invalid", _("That is too far away."))
-    return at
+    return {"at": at, **rule}
 
 
-def _when_words(call: Call, at: float) -> str:
-    left = at - call.now()
+def _next(row: Mapping[str, Any], now: float, zone: tzinfo | None) -> float | None:
+    """Return when a deed is due after this time; `None` where it is not to be done again."""
+    if not row.get("rule"):
+        return None
+    return Recurrence(read(row["rule"]), datetime.fromisoformat(row["start"])).next(max(now, row["at"]), zone)
+
+
+def _when_words(call: Call, row: Mapping[str, Any]) -> str:
+    if row.get("rule"):
+        return capital(rule_words(read(row["rule"]), datetime.fromisoformat(row["start"]), call.local()))
+    left = row["at"] - call.now()
     if left < SOON_SECONDS:
         return _("In {length}").format(length=length(max(1, round(left))))
-    words = moment_words(call.local(at), call.local())
-    return words[:1].upper() + words[1:]
+    return capital(moment_words(call.local(row["at"]), call.local()))
 
 
 def _follow_clock(where: Call | Live) -> None:
@@ -335,8 +396,23 @@ def _follow_clock(where: Call | Live) -> None:
             where.state.run("UPDATE later SET at = at + ?, clock = clock + ? WHERE id = ?", step, step, id)
 
 
+def _follow_timers(where: Call | Live) -> None:
+    """Move the deeds that wait for a timer to its end, as it is now; of one that is gone, they stay where that was."""
+    ends = "coalesce(timers.deadline, ? + timers.left_seconds)"
+    waiting = (
+        f"SELECT later.id AS id, {ends} AS ends FROM later JOIN timers ON timers.id = later.timer"  # noqa: S608
+        f" WHERE later.begun_at IS NULL AND timers.announced_at IS NULL AND abs(later.at - {ends}) >= ?"
+    )
+    moved = where.state.rows(waiting, where.now(), where.now(), STEP_SECONDS)
+    if moved:
+        with where.state.transaction():
+            for row in moved:
+                where.state.run("UPDATE later SET at = ? WHERE id = ?", row["ends"], row["id"])
+
+
 def _all(call: Call) -> list[dict[str, Any]]:
     _follow_clock(call)
+    _follow_timers(call)
     return [dict(row) for row in call.state.rows("SELECT * FROM later ORDER BY at, id")]
 
 
@@ -377,4 +453,5 @@ def _shown(row: Mapping[str, Any]) -> dict[str, Any]:
         "arguments": json.loads(row["arguments"]),
         "text": row["text"],
         "at": row["at"],
+        "rule": row.get("rule", ""),
     }

@@ -434,6 +434,11 @@ def _one(call: Call, name: str, seconds: int, room: str, *, paused: bool = False
     return matching_timers[0], labels(timers)[matching_timers[0].id]
 
 
+def timer_meant(call: Call, name: str) -> Timer:
+    """Return the one timer that has not rung yet and is called so; "timer" is the only one. Raises `ToolFailed`."""
+    return _one(call, name, 0, "")[0]
+
+
 def _narrow(call: Call, timers: Sequence[Timer], name: str, seconds: int, room: str) -> list[Timer]:
     """Climb down the ladder name → original length → room; a rung that was said must hold."""
     if not timers:
