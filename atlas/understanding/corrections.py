@@ -18,7 +18,7 @@ from atlas.understanding.parser import AMEND
 from atlas.understanding.patterns import act_pattern, pattern
 from atlas.understanding.self_corrections import SelfCorrections
 from atlas.understanding.sentence_reader import SentenceReader
-from atlas.understanding.slots import Command
+from atlas.understanding.slots import LATER, Command
 
 _WAYS = {
     **dict.fromkeys(("open", "up"), "home.open"),
@@ -170,8 +170,11 @@ class Corrections:
         if not state or len(turn.last.calls) != 1 or not turn.last.changed[0]:
             return None
         [call] = turn.last.calls
-        if call.name != "home.turn" or call.arguments.get("on") is self._on[state]:
+        deed = Command(call.name, call.arguments)
+        if deed.due_tool != "home.turn" or deed.due_arguments.get("on") is self._on[state]:
             return None
+        if call.name == LATER:  # it is so still: what would change it is not wanted
+            return leaning((Command(UNDO, {}),))
         if len(turn.last.things) == 1:
             return leaning((Command(call.name, {"on": self._on[state], "device": turn.last.things[0].name}),))
         return leaning((Command(UNDO, {}),))

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 from atlas.understanding.slots import LATER, Command, for_now
 
+UNDO = "history.undo"
 _ENDS = {"home.open": "home.close"}  # never the other way: what is shut or locked is not opened when nobody looks
 
 
@@ -20,3 +22,20 @@ def for_a_while(commands: Sequence[Command]) -> tuple[Command, ...]:
         now.append(deed)
         then.append(end.later(seconds=seconds))
     return (*now, *then)
+
+
+def with_end(commands: Sequence[Command], when: Mapping[str, Any], *, back: bool = False) -> tuple[Command, ...]:
+    """Return deeds, and what ends each then: what was turned on goes off, what plays stops, all else is put back.
+
+    `back`: what was turned on is put back as well; it may have been on before.
+    """
+    return (*commands, *(Command(UNDO, {}).later(**when) if back else _end(one).later(**when) for one in commands))
+
+
+def _end(command: Command) -> Command:
+    tool, given = command.tool, command.arguments
+    if tool == "home.turn" and given.get("on"):
+        return Command(tool, {**given, "on": False})
+    if tool == "home.play":
+        return Command("home.pause", {name: given[name] for name in ("device", "room") if given.get(name)})
+    return Command(UNDO, {})

@@ -94,6 +94,7 @@ BARE_HOUR = (
 _BARE = re.compile(rf"{_N}(?: (?:oh )?{_N})?(?: o'?clock)?{_HALF}?(?![\w'-])", re.IGNORECASE)
 _BARE_AFTER_DAY = re.compile(rf" (?:half )?{_N}(?: {_N})?(?![\w'-]| (?:percent|degrees|{UNIT_WORDS}))", re.IGNORECASE)
 _GERMAN_AFTER_DAY = re.compile(german_moments.AFTER_DAY, re.IGNORECASE)
+_OF_DAY = re.compile(rf"in the {_PART}|at night|(?:morgen|vormittag|mittag|nachmittag|abend|nacht)s", re.IGNORECASE)
 _WITHIN_A_DAY = re.compile(r"minute|hour|stunde|stündlich|stuendlich", re.IGNORECASE)
 
 
@@ -163,7 +164,9 @@ def corrected(text: str, by: Moment) -> str:
         return by.text
     replaced |= {"length", "event"}
     replaced |= {"day", "often"} if replaced & {"day", "often"} else set()  # on which days: one says it all
-    remainder = [part.text for moment in find(text) for part in moment.parts if part.kind not in replaced]
+    parts = [part for moment in find(text) for part in moment.parts]
+    of_day = [part.text for part in parts if "often" in {one.kind for one in by.parts} and _OF_DAY.fullmatch(part.text)]
+    remainder = [part.text for part in parts if part.kind not in replaced or part.text in of_day]
     return " ".join([*remainder, by.text]) if "clock" in replaced else " ".join([by.text, *remainder])
 
 

@@ -47,6 +47,7 @@ from atlas.understanding.sentence_reader import Public, SentenceReader
 from atlas.understanding.shared_nouns import SharedNouns
 from atlas.understanding.spoken_tools import open_spoken_tools
 from atlas.understanding.talk_requests import AboutAtlas, TalkRequests, That
+from atlas.understanding.timed_deeds import TimedDeeds
 from atlas.understanding.uncertain_hearing import UncertainHearing
 from atlas.understanding.verification import Verification
 from atlas.understanding.wish_clauses import open_wish_clauses
@@ -131,6 +132,7 @@ class Reader:
         self._scopes = scopes = Scopes(sentences, turns, questions, wanted)
         self._restrained = RestrainedDeeds(sentences, questions, wanted)
         corrections = Corrections(sentences, turns, slips, questions)
+        self._timed_deeds = timed_deeds = TimedDeeds(sentences, wanted)
         self._goes_on = goes_on = Continuations(sentences, turns, scopes, questions, words, read_whole)
         requests = Requests(sentences, slips, coverage, goes_on, questions, wanted)
         chances = SecondChances(sentences, turns, wishes, declined, scopes, questions, read_whole, with_chances)
@@ -140,6 +142,7 @@ class Reader:
         self._steps_as_spoken = (
             *(goes_on.dictation, goes_on.words_for_another, requests.courtesy),
             *(goes_on.told_moment, corrections.moved, corrections.only_then, goes_on.with_its_end),
+            *(timed_deeds.asked_when, timed_deeds.timed),
             *(goes_on.called_off, goes_on.left_out, corrections.taken_back, about_deeds.answer),
             *(scopes.exception, corrections.stopped),
             *(corrections.other_way, corrections.in_another_room, corrections.beside_an_alarm, corrections.half_hour),
@@ -179,9 +182,10 @@ class Reader:
         if unsure := self._hearing.one_of(turn, lambda other: self.understand(other, names)):
             return beside.meaning(unsure)
         if guessed := self._guessed(heard):
-            return beside.meaning(guessed)
+            timed = self._timed_deeds.timed(self._turns.beside_history(heard))
+            return beside.meaning(timed or self._timed_deeds.cannot_wait(heard, NO_DEED) or guessed)
         meant = self._scopes.hold(heard, self._restrained.hold(heard, self._wanted(heard)))
-        meant = self._all_taken_back(heard, self._rather_what_rings(heard, meant))
+        meant = self._all_taken_back(heard, self._rather_what_rings(heard, self._timed_deeds.cannot_wait(heard, meant)))
         return beside.meaning(self._hearing.hardly(heard, meant) if turn.doubtful else meant)
 
     def _heard(self, turn: Turn, names: Names) -> SpokenTurn:

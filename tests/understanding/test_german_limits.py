@@ -114,11 +114,6 @@ def test_how_far_a_wish_goes_is_no_second_deed(text: str, done: list[tuple[str, 
     ("text", "question"),
     [
         ("mach das Küchenrollo runter, aber nicht ganz", "Mach das Küchenrollo halb runter?"),
-        ("Licht im Flur an bis acht Uhr", "Licht im Flur an und um acht Uhr aus?"),
-        (
-            "schalt den Rasensprenger für eine halbe Stunde ein",
-            "Schalt den Rasensprenger an und in einer halben Stunde aus?",
-        ),
         ("in dreizehn machst du das Küchenlicht aus", "In dreizehn Minuten machst du das Küchenlicht aus?"),
     ],
 )
@@ -174,7 +169,7 @@ def test_a_condition_that_is_a_time_of_day_is_a_time(text: str, when: str) -> No
 
 
 @pytest.mark.parametrize(
-    "text", ["wenn es dunkel wird, mach das Flurlicht an", "wenn der Timer klingelt, mach das Flurlicht an"]
+    "text", ["wenn es dunkel wird, mach das Flurlicht an", "wenn es klingelt, mach das Flurlicht an"]
 )
 def test_any_other_condition_does_nothing_now(text: str) -> None:
     assert not calls(text)

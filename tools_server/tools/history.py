@@ -101,6 +101,11 @@ async def _take_back_parts(call: Call, devices: Sequence[str]) -> Result:
 # ── which change is meant ──────────────────────────────────────────────────────────────────────────
 
 
+def newest_change(call: Call) -> StoredReceipt:
+    """Return the last change that the asker could take back. Raises `ToolFailed`."""
+    return _chosen(call, "", again=False)
+
+
 def _chosen(call: Call, id: str, *, again: bool) -> StoredReceipt:
     """Return the change to take back: with `again`, one that itself took something back.
 

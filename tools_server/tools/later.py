@@ -39,6 +39,7 @@ from tools_server.times.ownership import DEEDS, refuse_more, role_of
 from tools_server.times.recurrence import Recurrence, moment, read
 from tools_server.times.spoken_time import moment_words, rule_words
 from tools_server.times.when import understand
+from tools_server.tools.history import newest_change
 from tools_server.tools.timers import timer_meant
 from tools_server.values.language import length, series, speaking, spoken_later
 from tools_server.values.language import text as _
@@ -49,8 +50,9 @@ from wall.roles import NOBODY
 
 DEED = {"id": str, "tool": str, "arguments": dict, "text": str, "at": float, "rule": str}
 
-UNDO = "history.undo"
+UNDO, LAST = "history.undo", "last"
 LONGEST_SECONDS = 31 * 86_400
+HALF_A_DAY_HOURS = 12
 OFTENEST_SECONDS = 3600  # more often nothing in a house is to be switched while nobody looks
 LATEST_SECONDS = 3600  # a light that should have gone off an hour ago goes off; the blinds of the morning stay down
 MOST_DEEDS = 50
@@ -146,8 +148,8 @@ class DeedScheduler:
         again = _next(row, self._live.now(), self._live.zone)
         with self._live.state.transaction():
             if failed:
-                told = {**row, "id": f"later_{secrets.token_hex(8)}" if again else row["id"], "rule": "", "timer": ""}
-                rows.put(self._live, "later", told | {"failed": failed})
+                id = f"later_{secrets.token_hex(8)}" if again else row["id"]
+                rows.put(self._live, "later", {**row, "id": id, "rule": "", "timer": "", "failed": failed})
             if again:
                 self._live.state.run("UPDATE later SET at = ?, begun_at = NULL WHERE id = ?", again, row["id"])
             elif not failed:
@@ -195,10 +197,11 @@ async def do(
 ) -> Result:
     """Delay a deed: another tool is called when its moment has come, once or by a rule. Nothing waits that needs a yes.
 
-    As history.undo it takes back what the same turn has changed: "on nineteen for an hour, then back".
+    As history.undo it takes back what the same turn has changed: "on nineteen for an hour, then back"; with "last" as
+    the receipt, what was changed before.
     """
     spec, filled, deed = await _permitted(call, tool, arguments, text)
-    time = _time(call, seconds, when, timer)
+    time = _as_before(call, spec.name, arguments, _time(call, seconds, when, timer))
     if len(_all(call)) >= MOST_DEEDS:
         raise ToolFailed("failed", _("There are already {count} things to do later.").format(count=MOST_DEEDS))
     refuse_more(call, [_owner(row) for row in _all(call)], DEEDS)
@@ -289,7 +292,7 @@ async def _permitted(
         raise ToolFailed("not_found", _("There is no tool called {tool}.").format(tool=one_line(name)))
     filled, _digest = checked(spec, dict(arguments))
     if spec.name == UNDO:
-        back = _changed_just_now(call)
+        back = newest_change(call) if arguments.get("receipt") == LAST else _changed_just_now(call)
         filled, text = {"receipt": back.id}, await _back(call, back)
     if spec.reads or spec.action.agents or spec.file == "later":
         raise ToolFailed("invalid", _("That can't be done later: {tool}.").format(tool=spec.name))
@@ -340,6 +343,11 @@ def _changed_just_now(call: Call) -> StoredReceipt:
 
 async def _back(call: Call, change: StoredReceipt) -> str:
     """Return in words what taking back a change of devices comes to; the rules are asked as if it were now."""
+    if not change.tool.startswith("home.") or not change.reversible:
+        raise ToolFailed("invalid", _("That can't be taken back later: {changed}").format(changed=change.changed))
+    before, after = change.before, change.after
+    if any(before[id].get(name) is None for id in before or () for name in (after or {}).get(id, ()) if name != "on"):
+        raise ToolFailed("failed", _("I don't know how it was before."))  # of what colour a lamp was
     deeds: list[Any] = []
     home = call.gate.engines.get("home")
     await put_back(replace(call, tool=change.tool, arguments=change.arguments, engine=home, rehearsal=deeds), change)
@@ -366,6 +374,26 @@ def _time(call: Call, seconds: int, when: str, timer: str) -> dict[str, Any]:
     if at - call.now() > LONGEST_SECONDS:
         raise ToolFailed("invalid", _("That is too far away."))
     return {"at": at, **rule}
+
+
+def _as_before(call: Call, tool: str, arguments: Mapping[str, Any], time: dict[str, Any]) -> dict[str, Any]:
+    """Return the time of a deed by a rule in the half of the day in which the same turn took it back: "every day".
+
+    "At ten", said in the evening, was at ten in the evening.
+    """
+    if not time.get("rule") or not call.turn:
+        return time
+    start = datetime.fromisoformat(time["start"])
+    undone = [one for one in call.state.receipts(1) if one.turn == call.turn and one.undoes and one.before]
+    for row in undone[0].before if undone and isinstance(undone[0].before, list) else ():
+        if row.get("tool") != tool or json.loads(row["arguments"]) != dict(arguments):
+            continue
+        before = call.local(row["at"])
+        if before.minute == start.minute and abs(before.hour - start.hour) == HALF_A_DAY_HOURS:
+            start = start.replace(hour=before.hour)
+            rule = {"rule": time["rule"], "start": start.isoformat()}
+            return {**rule, "at": _next({**rule, "at": 0.0}, call.now(), call.zone) or time["at"]}
+    return time
 
 
 def _next(row: Mapping[str, Any], now: float, zone: tzinfo | None) -> float | None:
