@@ -87,6 +87,7 @@ class Frames:
         self._nameless = pattern(words, "nameless")
         self._today = pattern(words, "today")
         self._warmth = pattern(words, "warmth")
+        self._setting_asked = pattern(words, "setting_asked")
         self._tail = pattern(words, "tails")
         self._motion = pattern(words, "motion")
         self._about_all = [(re.compile(way, re.IGNORECASE), looks) for way, looks in words.get("about_all", ())]
@@ -270,12 +271,13 @@ class Frames:
             begins = self._question.match(clause.strip())
             asks = begins or marked or (not rest and self._question.search(clause.strip()))
             if tokens and asks and (look := self._look(tokens, names, room)):
-                return look
+                return self._as_set(words, look, tokens, names)
         # To look is harmless: who asks in many words is answered as well.
         if not (self._question.search(words) or self._either.search(words)) or self._rejected.search(words):
             return None
         known = self.lexicon.known_tokens(words, names)
-        return self._look(self._in_here(words, known, room) or known, names, room, sure=False)
+        look = self._look(self._in_here(words, known, room) or known, names, room, sure=False)
+        return look and self._as_set(words, look, known, names)
 
     def _in_here(self, words: str, tokens: Sequence[Token], room: str) -> list[Token]:
         """Return tokens with the speaker's room, where words say "in here" and no other place."""
@@ -369,6 +371,14 @@ class Frames:
         state, ask = _state_of(tokens), _ask_of(tokens)
         measure = _first(tokens, "measure") or ("temperature" if self._warmth.search(text) else "")
         targets, place = self._targets.of([*named, *beside], names, room)
+        if self._setting_asked.search(text):
+            named = named if targets or named else [Token("kind", ("climate", "", False), "")]
+            of_a_floor = any(one.category == "floor" for one in named)
+            named = [replace(one, value=(*one.value[:2], True)) if of_a_floor and one.category == "kind" else one for one in named]
+            targets, place = self._targets.of([*named, *beside], names, room)
+            looks = (_look_at(target, "", "", "") for target in targets if target.kind == "climate")
+            if made := tuple(self._as_set(text, one, [*named, *tokens], names) for one in looks):
+                return made[:MOST_COMMANDS]
         if not targets and self._motion.search(text):
             targets, place = self._targets.of([*named, *beside, Token("kind", MOTION, "")], names, room)
         if targets and targets[0].kind == "climate" and "device" not in targets[0].arguments and not state:
@@ -378,11 +388,23 @@ class Frames:
         if len(compared) > 1:  # "is it colder in the bedroom than in the study"
             return tuple(Command("home.state", {"measure": measure, "room": one}) for one in compared[:MOST_COMMANDS])
         if not targets:
-            where = place or room
-            return (
-                (Command("home.state", {"measure": measure, **({"room": where} if where else {})}),) if measure else ()
-            )
+            return (Command("home.state", {"measure": measure, **_where(tokens, place, room)}),) if measure else ()
         return tuple(_look_at(target, measure, state, ask) for target in targets[:MOST_COMMANDS])
+
+    def _as_set(self, words: str, look: Command, tokens: Sequence[Token], names: Names) -> Command:
+        """Return a look at the warmth as one at what it is to be, where that is asked: "what is the heating set to"."""
+        given = look.arguments
+        heats = {one.name for one in names.devices if one.kind == "climate"}
+        of_heating = given.get("kind") == "climate" or given.get("device") in heats
+        of_heating = of_heating or given.get("measure") == "temperature"
+        if look.tool != "home.state" or not of_heating or not self._setting_asked.search(words):
+            return look
+        where = {key: value for key, value in given.items() if key in ("device", "room", "floor", "everything")}
+        several = any(one.category == "kind" and one.value[2] for one in tokens)
+        placed = any(one.category in ("room", "floor") for one in tokens)
+        where = {"everything": True} if several and not placed and "device" not in where else where
+        kind = {} if "device" in where else {"kind": "climate"}
+        return Command("home.state", {**kind, **where, "measure": "target"})
 
     # ── words ───────────────────────────────────────────────────────────────────────────────────────
 
@@ -684,7 +706,7 @@ class Frames:
             return Command("presence.where", {"person": people[0]}) if asks else None
         targets, alone = self._targets.of(tokens, names, room)
         if measure and not targets and sure:
-            where = {"room": alone or room} if (alone or room) else {}
+            where = _where(tokens, alone, room)
             floors = [token.value for token in tokens if token.category == "floor"]
             return Command("home.state", {"measure": measure, **(where if not floors else {"floor": floors[0]})})
         if not targets and ask == "how" and sure:
@@ -704,6 +726,13 @@ class Frames:
         if not state and not measure and ask not in ("how", "what", "which", "any", "is"):
             return None
         return Command("home.state", arguments)
+
+
+def _where(tokens: Sequence[Token], place: str, here: str) -> Arguments:
+    """Return where something is measured: in the place that is named, everywhere, or where the speaker is."""
+    if any(one.category == "quantity" and one.value == "everywhere" for one in tokens):
+        return {"everything": True}
+    return {"room": place or here} if place or here else {}
 
 
 def _look_around(tokens: Sequence[Token]) -> Command | None:

@@ -164,10 +164,21 @@ def _the_parser_is_unsure(rivals: Rivals) -> TurnMeaning | None:
 def _a_sensor_knows_the_weather(rivals: Rivals) -> TurnMeaning | None:
     """Look at a sensor of this house, which knows the weather here better."""
     parse = rivals.parse
-    if not (rivals.commands[0].tool == "weather.now" and parse.act == "look" and parse.named and parse.commands):
+    if rivals.commands[0].tool != "weather.now":
         return None
-    look = rivals.frames.question(rivals.text, rivals.names, rivals.room)
-    return TurnMeaning(commands=(look,)) if look else rivals.parsed
+    indoors = rivals.frames.rooms_in(str(rivals.commands[0].arguments.get("place", "")), rivals.names)
+    looks = parse.act == "look" and parse.named and bool(parse.commands)
+    look = rivals.frames.question(rivals.text, rivals.names, rivals.room) if indoors or looks else None
+    if look:
+        return TurnMeaning(commands=(look,))
+    return rivals.parsed if looks else None
+
+
+def _what_is_measured_in_a_room_is_told(rivals: Rivals) -> TurnMeaning | None:
+    """Keep "how warm is it in the bedroom", of which the parser may doubt that anybody can know it."""
+    given = [one.arguments for one in rivals.commands]
+    measured = all("measure" in one and {"room", "floor", "device"} & {*one} for one in given)
+    return rivals.unchanged if measured and rivals.parse.act == "cannot" else None
 
 
 def _nobody_can_know(rivals: Rivals) -> TurnMeaning | None:
@@ -326,8 +337,9 @@ STEPS: tuple[Callable[[Rivals], TurnMeaning | None], ...] = (
     _a_named_list_is_meant,
     _a_text_is_no_wish_beside_another,
     _there_is_more_to_do,
-    _the_parser_is_unsure,
     _a_sensor_knows_the_weather,
+    _the_parser_is_unsure,
+    _what_is_measured_in_a_room_is_told,
     _nobody_can_know,
     _a_wish_is_no_look,
     _there_is_more_to_look_at,

@@ -344,17 +344,19 @@ def reading(device: Device, measure: str) -> str | None:
 def measure_answer(devices: Sequence[Device], measure: str, place: str = "") -> str | None:
     """Return what is measured: in a place when it is one, else by each device; None when nothing tells.
 
-    A sensor is believed before the device that it would be part of: a thermostat hangs on a warm wall.
+    A sensor is believed before another device of its room: a thermostat hangs on a warm wall.
     """
     telling = [device for device in devices if reading(device, measure) is not None]
-    sensors = [device for device in telling if device.kind == "sensor"]
-    telling = sensors or telling
+    sensed = {device.room for device in telling if device.kind == "sensor"}
+    telling = [device for device in telling if device.kind == "sensor" or device.room not in sensed]
     if not telling:
         return None
-    if place and len({device.room for device in telling}) == 1:
-        return f"{capital(_measured_in(place, measure, reading(telling[0], measure) or ''))}."
-    sentences = [_measured_by(device, measure, reading(device, measure) or "") for device in telling[:MOST_NAMED]]
-    return f"{capital(series(sentences))}."
+    rooms = {device.room for device in telling}
+    if place and len(rooms) == 1:  # of a floor only that room is measured
+        return f"{capital(_measured_in(telling[0].room or place, measure, reading(telling[0], measure) or ''))}."
+    several = len(rooms) > 1
+    told = [_measured_by(one, measure, reading(one, measure) or "", several) for one in telling[:MOST_NAMED]]
+    return f"{capital(series(told))}."
 
 
 def _measured_in(place: str, measure: str, value: str) -> str:
@@ -364,12 +366,13 @@ def _measured_in(place: str, measure: str, value: str) -> str:
     return _("the {measure} in {place:the} is {value}").format(measure=what, place=placed(place), value=value)
 
 
-def _measured_by(device: Device, measure: str, value: str) -> str:
+def _measured_by(device: Device, measure: str, value: str, several: bool) -> str:
+    """Return what a device measures; of `several` rooms how warm each is, whatever measures it."""
+    if measure == "temperature" and device.room and (several or device.kind == "sensor"):
+        return _("{place:the} is {value}").format(place=placed(device.room), value=value)
     if device.kind == "sensor":
-        if measure == "temperature" and device.room:
-            return _("{place:the} is {value}").format(place=placed(device.room), value=value)
         return _("{device} {device:says|say} {value}").format(device=the(device), value=value)
-    if measure == "mode":
+    if measure in ("mode", "target"):
         return _("{device} {device:is|are} set to {value}").format(device=the(device), value=value)
     what = placed(_(MEASURES.get(measure, measure.replace("_", " "))))
     return _("the {measure} of {device} is {value}").format(measure=what, device=the(device), value=value)
