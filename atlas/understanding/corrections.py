@@ -18,6 +18,7 @@ from atlas.understanding.parser import AMEND
 from atlas.understanding.patterns import act_pattern, pattern
 from atlas.understanding.self_corrections import SelfCorrections
 from atlas.understanding.sentence_reader import SentenceReader
+from atlas.understanding.shares import Shares
 from atlas.understanding.slots import LATER, Command
 
 _WAYS = {
@@ -53,6 +54,7 @@ class Corrections:
         self._with_it = pattern(talk, "with_it")
         self._put_back: str = talk.get("put_back", "")
         self._on: Mapping[str, bool] = tables["on_or_off"]
+        self._shares = Shares(tables.get("shares", {}))
 
     def set_anew(self, turn: DialogueTurn) -> TurnMeaning | None:
         """Return the last deed with another value: "oh no, I can't hear it now, louder"."""
@@ -98,17 +100,21 @@ class Corrections:
         return leaning((Command(UNDO, {"silence": True}),))  # of what rings, if anything does
 
     def other_way(self, turn: DialogueTurn) -> TurnMeaning | None:
-        """Return the reverse of the last deed, which went the wrong way: "open the blind", "no, the other way"."""
-        last = turn.last.last
-        if last is None or not self._other_way.fullmatch(turn.heard.text.strip(" .,!")):
+        """Return the reverse of the last deed, which went the wrong way: "open the blind", "no, the other way".
+
+        Of a step that went too far half is taken back: "put half of that back".
+        """
+        last, text = turn.last.last, turn.heard.text
+        half = self._shares.takes_half_back(text)
+        if last is None or not (half or self._other_way.fullmatch(text.strip(" .,!"))):
             return None
         targets = [{"device": thing.name} for thing in turn.last.things]
-        if last.name in _REVERSE:
+        if last.name in _REVERSE and not half:
             return leaning(tuple(Command(_REVERSE[last.name], target) for target in targets))
         by = last.arguments.get("by")
         if last.name != "home.adjust" or not isinstance(by, (int, float)):
             return None
-        given = {"what": last.arguments["what"], "by": -2 * by}  # from where it was before
+        given = {"what": last.arguments["what"], "by": -by / 2 if half else -2 * by}  # from where it was before
         return leaning(tuple(Command(last.name, {**given, **target}) for target in targets))
 
     def in_another_room(self, turn: DialogueTurn) -> TurnMeaning | None:

@@ -815,8 +815,8 @@ def act_of(tool: str, arguments: Mapping[str, Any]) -> str:
             return next((name for name in _SETTINGS if name in arguments), "on")
         case "adjust":
             up, down = _STEPS.get(str(arguments.get("what")), ("on", "off"))
-            by = arguments.get("by")
-            return up if isinstance(by, (int, float)) and by > 0 else down
+            more = (arguments.get("by"), 0), (arguments.get("times"), 1)
+            return up if any(isinstance(value, (int, float)) and value > none for value, none in more) else down
         case "mute":
             return "mute" if arguments.get("muted") else "unmute"
         case "play" if arguments.get("query"):

@@ -45,6 +45,7 @@ from atlas.understanding.second_chances import SecondChances
 from atlas.understanding.self_corrections import SelfCorrections
 from atlas.understanding.sentence_reader import Public, SentenceReader
 from atlas.understanding.shared_nouns import SharedNouns
+from atlas.understanding.shares import Shares
 from atlas.understanding.spoken_tools import open_spoken_tools
 from atlas.understanding.talk_requests import AboutAtlas, TalkRequests, That
 from atlas.understanding.timed_deeds import TimedDeeds
@@ -116,7 +117,7 @@ class Reader:
         )
         self._excepted_days = ExceptedDays(tables.get("excepted_days", {}))
         self._rejected_values = RejectedValues(tables.get("rejects", {}), grammar.digits, tables["slips"])
-        self._talk_requests = TalkRequests(grammar)
+        self._talk_requests, self._shares = TalkRequests(grammar), Shares(tables.get("shares", {}))
         self._words = words = WordsForOthers(tables.get("words_for_others", {}))
         self._persons_rooms = PersonsRooms(tables.get("persons_rooms", {}))
 
@@ -184,7 +185,8 @@ class Reader:
         if guessed := self._guessed(heard):
             timed = self._timed_deeds.timed(self._turns.beside_history(heard))
             return beside.meaning(timed or self._timed_deeds.cannot_wait(heard, NO_DEED) or guessed)
-        meant = self._scopes.hold(heard, self._restrained.hold(heard, self._wanted(heard)))
+        wanted = self._share_wanted(heard) or self._wanted(heard)
+        meant = self._scopes.hold(heard, self._restrained.hold(heard, wanted))
         meant = self._all_taken_back(heard, self._rather_what_rings(heard, self._timed_deeds.cannot_wait(heard, meant)))
         return beside.meaning(self._hearing.hardly(heard, meant) if turn.doubtful else meant)
 
@@ -239,6 +241,14 @@ class Reader:
         likely = self._frames.guessed(heard.text)
         commands = self._wanted(heard.saying(likely)).commands if likely else ()
         return None if not commands or only_look(commands) else self._questions.whether(likely, commands)
+
+    def _share_wanted(self, heard: SpokenTurn) -> TurnMeaning:
+        """Return the change by a share of what is that a turn wants: "half as loud"; nothing where it wants none."""
+        if (share := self._shares.read(heard.text)) is None or self.grammar.is_negated(heard.text, heard.names):
+            return NO_DEED
+        meant = self._wanted(heard.saying(share.plain))
+        shared = share.of(meant.commands)
+        return replace(meant, commands=shared) if shared else NO_DEED
 
     def _rather_what_rings(self, heard: SpokenTurn, meant: TurnMeaning) -> TurnMeaning:
         """Return "stop" as what ends a ring before it ends the timer that was just spoken of and still runs."""

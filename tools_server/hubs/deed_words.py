@@ -67,7 +67,7 @@ def _form(tool: str, arguments: Mapping[str, Any]) -> str:
             return _("turn on {devices}") if arguments["on"] else _("turn off {devices}")
         case "home.adjust":
             less, more = _STEPS[arguments["what"]]
-            return _(more) if arguments["by"] > 0 else _(less)
+            return _(more) if arguments["by"] > 0 or arguments["times"] > 1 else _(less)
         case "home.play" if arguments["query"].strip():
             return _("play {query} on {devices}")
         case "home.play":

@@ -171,9 +171,13 @@ def _colour(name: str) -> str:
 # ── steps ──────────────────────────────────────────────────────────────────────────────────────────
 
 
-def steps(call: Call, target: DeviceTarget, what: str, by: float, unit: str) -> list[Deed]:
-    """Return what devices are to be set to, so much above or below how they are. Raises `ToolFailed`."""
-    if by == 0:
+def steps(call: Call, target: DeviceTarget, what: str, by: float, unit: str, times: float = 1) -> list[Deed]:
+    """Return what devices are to be set to: so much above or below how they are, or so many times that.
+
+    Raises `ToolFailed`. Nobody halves a temperature.
+    """
+    shared = not by and times != 1 and what not in ("temperature", "warmth")
+    if by == 0 and not shared:
         raise ToolFailed("invalid", _("By how much?"))
     name = _STEPPED.get(what, what)
     devices = [device for device in _of(call, target, _KINDS[name]) if name in device.can] or _of(
@@ -186,10 +190,11 @@ def steps(call: Call, target: DeviceTarget, what: str, by: float, unit: str) -> 
     deeds: list[Deed] = []
     ended, unknown = [], []
     for device in devices:
+        value = _value(device, name)
+        by = (value or 0) * (times - 1) if shared else by
         if by > 0 and name in ("brightness", "speed") and device.state.get("on") is False:
             deeds.append((device, _lit(device, what, by, unit)))
             continue
-        value = _value(device, name)
         if value is None:
             unknown.append(device)
             continue

@@ -215,7 +215,9 @@ async def adjust(
         Literal["brightness", "warmth", "temperature", "volume", "position", "speed"],
         Field(description="What is to be more or less of; warmth is of a light's colour"),
     ],
-    by: Annotated[float, Field(ge=-100, le=100, description="How much: percent points or degrees; negative is less")],
+    by: Annotated[
+        float, Field(ge=-100, le=100, description="How much: percent points or degrees; negative is less")
+    ] = 0,
     device: Name = "",
     room: Room = "",
     kind: KindName = "",
@@ -223,10 +225,13 @@ async def adjust(
     floor: FloorName = "",
     shape: Shape = "",
     unit: Unit = "",
+    times: Annotated[
+        float, Field(gt=0, le=4, description="Instead of by: 0.5 is half of what it is now, 2 is twice that")
+    ] = 1,
 ) -> Result:
     """Make something brighter, warmer, louder, faster or further open than it is, or less so."""
     target = DeviceTarget(device, room, kind, call.actor.room, everything, floor, shape)
-    return await done(call, home_settings.steps(call, target, what, by, unit), stepping=True)
+    return await done(call, home_settings.steps(call, target, what, by, unit, times), stepping=True)
 
 
 @tool("home.open", data=DEVICES, risk="change", idempotent=True, limit_seconds=15)
