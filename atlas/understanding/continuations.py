@@ -12,7 +12,7 @@ from atlas.understanding.chances import LIKELY_IN_PART, MOST_SURE, SURE_OF_SILEN
 from atlas.understanding.choices import Choices, MeaningChoice
 from atlas.understanding.clarifications import Clarifications
 from atlas.understanding.command_traits import name_any, only_look
-from atlas.understanding.dialogue import UNDO, EarlierTurn, with_target
+from atlas.understanding.dialogue import TITLED, UNDO, EarlierTurn, with_target
 from atlas.understanding.dialogue_turn import DialogueTurn, DialogueTurns, SpokenTurn, Understand
 from atlas.understanding.grammar import Half
 from atlas.understanding.meaning import NO_DEED, TurnMeaning, leaning
@@ -34,6 +34,7 @@ _AT_A_MOMENT = ("reminders.add", "alarms.set", "calendar.add", "calendar.list", 
 _ENDS = " .,!?"  # around a name that is said alone
 _LETTERS = re.compile(r"\w")
 LOOKED_BACK = 2  # exchanges in which somebody else may be who a "she" stands for
+_WORD = re.compile(r"[^\W\d_]{3,}")
 MOST_PARSED = 2  # things that "it" may mean, in sentences that only the parser reads: each takes milliseconds
 
 
@@ -227,7 +228,8 @@ class Continuations:
             return None
         if self._says_yes.fullmatch(turn.heard.text.strip(" .,!")):
             return None
-        call, words = turn.last.tried[-1], self._sentences.grammar.plain_words(turn.text)
+        call = turn.last.tried[-1]
+        words = self._follow_ups.same_elsewhere(turn.text) or self._sentences.grammar.plain_words(turn.text)
         meant = self._dialogue.elsewhere(call, (), words, turn.names, turn.room)
         return leaning((meant,)) if meant and meant.arguments != call.arguments else None
 
@@ -292,6 +294,21 @@ class Continuations:
             if items and items <= things:
                 return meant
         return None
+
+    def named_by_a_word(self, turn: DialogueTurn, meant: TurnMeaning) -> TurnMeaning:
+        """Return a deed on one of several things just written down, the one with a word of it: "he's done the tap"."""
+        command = meant.commands[0] if len(meant.commands) == 1 else None
+        things = [one for one in turn.last.things if command and one.topic == command.topic and one.topic in TITLED]
+        if command is None or len(things) < 2 or self._table.of(command.tool).adds:
+            return meant
+        words = [{*_WORD.findall(thing.name.casefold())} for thing in things]
+        shared = set[str]().union(*(one & other for one in words for other in words if one is not other))
+        spoken = {*_WORD.findall(turn.text.casefold())} - shared
+        fitting = [thing for thing, own in zip(things, words, strict=True) if own & spoken]
+        name = next((key for key in ("title", "about") if key in command.arguments), "")
+        if not name or len(fitting) != 1:
+            return meant
+        return replace(meant, commands=(replace(command, arguments={**command.arguments, name: fitting[0].name}),))
 
     def called_off(self, turn: DialogueTurn) -> TurnMeaning | None:
         """Return the cancelling of what was just set and has not come yet: "don't bother, Grandad's going to do it".

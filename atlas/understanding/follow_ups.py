@@ -260,6 +260,11 @@ class FollowUps:
         """Whether the last is wanted for something else: "the same for Ben, but at half past"."""
         return bool(self._same.fullmatch(self._grammar.unmarked(text)))
 
+    def same_elsewhere(self, text: str) -> str:
+        """Return for what the last is wanted as well: "same for the floor lamp"; "" where nothing says so."""
+        match = self._same.fullmatch(self._grammar.unmarked(text))
+        return "" if match is None or match["but"] else match["rest"] or match["likewise"]
+
     def contrasted(self, text: str) -> str:
         """Return what is meant in place of what is not: "not three, four" → "four"; "" for anything else."""
         match = self._contrast.fullmatch(text.strip())

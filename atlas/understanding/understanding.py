@@ -44,12 +44,15 @@ from atlas.understanding.scopes import Scopes
 from atlas.understanding.second_chances import SecondChances
 from atlas.understanding.self_corrections import SelfCorrections
 from atlas.understanding.sentence_reader import Public, SentenceReader
+from atlas.understanding.several_tasks import ADD as ADD_TASK
+from atlas.understanding.several_tasks import SeveralTasks
 from atlas.understanding.shared_nouns import SharedNouns
 from atlas.understanding.shares import Shares
 from atlas.understanding.spoken_tools import open_spoken_tools
 from atlas.understanding.talk_requests import AboutAtlas, TalkRequests, That
 from atlas.understanding.timed_deeds import TimedDeeds
 from atlas.understanding.uncertain_hearing import UncertainHearing
+from atlas.understanding.unfinished import UnfinishedWishes
 from atlas.understanding.verification import Verification
 from atlas.understanding.wish_clauses import open_wish_clauses
 from atlas.understanding.words_for_others import WordsForOthers
@@ -119,9 +122,12 @@ class Reader:
         self._rejected_values = RejectedValues(tables.get("rejects", {}), grammar.digits, tables["slips"])
         self._talk_requests, self._shares = TalkRequests(grammar), Shares(tables.get("shares", {}))
         self._words = words = WordsForOthers(tables.get("words_for_others", {}))
+        self._unfinished = UnfinishedWishes(tables.get("broken_off", {}))
+        self._several_tasks = SeveralTasks(tables.get("several_tasks", {}))
         self._persons_rooms = PersonsRooms(tables.get("persons_rooms", {}))
 
-        sentences, coverage = SentenceReader(grammar, frames, public, parser), Coverage(frames, grammar)
+        self._sentences = sentences = SentenceReader(grammar, frames, public, parser)
+        coverage = Coverage(frames, grammar)
         dialogue, wishes = Dialogue(grammar, self.choices, frames), open_wish_clauses(grammar)
         follow_ups, slips = FollowUps(grammar, dialogue), SelfCorrections(grammar, dialogue, frames)
         self._questions = questions = Clarifications(self.choices, frame_words.get("which", ""), parser, coverage)
@@ -138,7 +144,7 @@ class Reader:
         requests = Requests(sentences, slips, coverage, goes_on, questions, wanted)
         chances = SecondChances(sentences, turns, wishes, declined, scopes, questions, read_whole, with_chances)
         about_deeds = AboutDeeds(tables.get("about_deeds", {}), sentences, questions, wanted)
-        self._is_yes = requests.is_yes
+        self._is_yes, self._by_a_word = requests.is_yes, goes_on.named_by_a_word
         self._chances, self._verification = chances, Verification(sentences, coverage, chances, questions, with_chances)
         self._steps_as_spoken = (
             *(goes_on.dictation, goes_on.words_for_another, requests.courtesy),
@@ -185,14 +191,17 @@ class Reader:
         if guessed := self._guessed(heard):
             timed = self._timed_deeds.timed(self._turns.beside_history(heard))
             return beside.meaning(timed or self._timed_deeds.cannot_wait(heard, NO_DEED) or guessed)
-        wanted = self._share_wanted(heard) or self._wanted(heard)
+        wanted = self._each_task(heard, self._share_wanted(heard) or self._wanted(heard))
         meant = self._scopes.hold(heard, self._restrained.hold(heard, wanted))
         meant = self._all_taken_back(heard, self._rather_what_rings(heard, self._timed_deeds.cannot_wait(heard, meant)))
+        if self._unfinished.breaks_off(heard.text) and not meant:
+            meant = TurnMeaning(reply=self._unfinished.says)
         return beside.meaning(self._hearing.hardly(heard, meant) if turn.doubtful else meant)
 
     def _heard(self, turn: Turn, names: Names) -> SpokenTurn:
         """Return all readings of a turn without hesitation and idioms, and with shared nouns written out."""
         verbatim = tuple(map(_visible, (turn.text, *turn.alternatives)))
+        verbatim = tuple(self._unfinished.whole(text, recent(turn)) or text for text in verbatim)
         texts = map(self._hesitations.without, verbatim)
         texts = map(self._hesitations.fluent, texts) if recent(turn) else texts
         texts = map(self._rejected_values.without, map(self._excepted_days.written_out, texts))
@@ -249,6 +258,13 @@ class Reader:
         meant = self._wanted(heard.saying(share.plain))
         shared = share.of(meant.commands)
         return replace(meant, commands=shared) if shared else NO_DEED
+
+    def _each_task(self, heard: SpokenTurn, meant: TurnMeaning) -> TurnMeaning:
+        """Return each of several tasks by itself, and whose they are."""
+        if [one.tool for one in meant.commands] != [ADD_TASK]:
+            return meant
+        parse = self._sentences.parse(heard.text, heard.names, heard.room)
+        return replace(meant, commands=self._several_tasks.told_apart(meant.commands, parse))
 
     def _rather_what_rings(self, heard: SpokenTurn, meant: TurnMeaning) -> TurnMeaning:
         """Return "stop" as what ends a ring before it ends the timer that was just spoken of and still runs."""
@@ -322,6 +338,7 @@ class Reader:
                 return known
         turn = self._turns.without_slips(turn)
         meant = next(known for step in self._steps_without_slips if (known := step(turn)) is not None)
+        meant = self._by_a_word(turn, meant)
         meant = self._verification.verified(turn, meant)
         return self._verification.as_parsed(turn, meant if meant.commands else self._chances.wish_alone(turn, meant))
 

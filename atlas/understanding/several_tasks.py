@@ -1,0 +1,65 @@
+"""Tells apart the tasks that are named in one breath, and whose they are: "jobs for Tom: fix the tap, ring Nan". Pure.
+
+"Buy milk and eggs" is one task, and so is "clean the kitchen, the hall and the bath": what follows must be a doing too.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+from atlas.understanding.parser import Parse
+from atlas.understanding.patterns import pattern
+from atlas.understanding.slots import Command
+
+ADD = "tasks.add"
+MOST_TASKS = 8
+
+
+class SeveralTasks:
+    """How one language names tasks; without a table each wish is one task, of nobody's."""
+
+    def __init__(self, words: Mapping[str, Any]) -> None:
+        self._comma, self._joint = re.compile(r"\s*[,;]\s*"), pattern(words, "joint")
+        self._doing, self._bare = pattern(words, "doing"), pattern(words, "bare")
+        self._whose, self._his = pattern(words, "whose"), pattern(words, "his")
+
+    def told_apart(self, commands: Sequence[Command], parse: Parse) -> tuple[Command, ...]:
+        """Return the commands, where they add one task, as one for each that the sentence names, with whose it is."""
+        if [one.tool for one in commands] != [ADD] or parse.act != ADD or not parse.commands:
+            return tuple(commands)
+        whose = self._person(parse)
+        given = {**commands[0].arguments, **({"assignee": whose} if whose else {})}
+        title = str(parse.commands[0].arguments["title"])
+        titles = self._each(title, {parse.text[one.piece.start :] for one in parse.pieces if one.label == "B-T"})
+        if len(titles) < 2 and not whose:
+            return tuple(commands)
+        named = titles if len(titles) > 1 else [str(given["title"])]
+        return tuple(replace(commands[0], arguments={**given, "title": one}) for one in named)
+
+    def _each(self, title: str, begun: set[str]) -> list[str]:
+        """Return the doings in a title; one alone where a part of it is none. `begun`: where one surely begins."""
+        pieces = [self._bare.sub("", piece).strip() for piece in self._comma.split(title)]
+        *first, last = filter(None, pieces)
+        joint = self._joint.search(last)
+        if joint:
+            both = [last[: joint.start()].strip(), last[joint.end() :].strip()]
+            surely = first or any(one.startswith(both[1]) for one in begun)
+            pieces = [*first, *both] if surely or self._doing.fullmatch(both[0]) else [*first, last]
+        else:
+            pieces = [*first, last]
+        if 1 < len(pieces) <= MOST_TASKS and all(self._doing.fullmatch(one) for one in pieces):
+            return pieces
+        return [title]
+
+    def _person(self, parse: Parse) -> str:
+        """Return whose the tasks are, where the words around them say so."""
+        for one in parse.pieces:
+            token, label = one.piece.token, one.label
+            if token and token.category == "person" and label[-1:] != "T":
+                before, behind = parse.text[: one.piece.start], parse.text[one.piece.end :]
+                if self._whose.search(before) or self._his.match(behind):
+                    return str(token.name)
+        return ""
