@@ -56,7 +56,7 @@ class Commands:
             return await say(meant.custom.says, emit)
         if half is None:
             says = meant.custom.says if meant.custom else ""
-            return await self._carry_out(commands, turn, emit, goes_on=meant.leans, says=says)
+            return await self._carry_out(commands, turn, emit, goes_on=meant.leans, then=meant.then, says=says)
         looks = {tool.name for tool in offered if tool.read_only}
         if not {one.tool for one in commands} <= looks:
             return None  # a deed is not done beside a question

@@ -215,6 +215,11 @@ class Frames:
         """Tell whether a length of time after these words says when: "in", "after"."""
         return bool(self._delay.search(before))
 
+    def knows_all(self, text: str, names: Names) -> bool:
+        """Tell whether every word of a text is a name of this house or one of the language's for deeds."""
+        pieces = [piece for one in self._joint.split(self._plain(text)) if (piece := one.strip())]
+        return all(self._clause(self._unaddressed(one), names) is not None for one in pieces)
+
     def is_nameless(self, text: str, names: Names) -> bool:
         """Tell whether the name of the only thing that is spoken of is forgotten: "the doodah"."""
         return bool(self._nameless.search(text)) and not self.names_one(text, names)
