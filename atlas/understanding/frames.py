@@ -666,8 +666,8 @@ class Frames:
         for way, hint in self._hints:
             if heard := way.search(words):
                 if "device" in heard.groupdict():
-                    device = self.lexicon.tokens(heard["device"], names)
-                    targets = self._targets.of(device or [], names, room)[0]
+                    device = self.lexicon.tokens(heard["device"], names) or self._of_a_part(heard["device"], names)
+                    targets = self._targets.of(device, names, room)[0]
                     return tuple(deeds(Frame([hint["action"]], targets), names)) if targets else ()
                 named = heard.groupdict().get("room") or ""
                 token = self.lexicon.name(named, names) if named else None
@@ -685,6 +685,15 @@ class Frames:
                     return ()
                 return tuple(deeds(Frame([hint["action"]], [FrameTarget(kind, target)]), names))
         return ()
+
+    @staticmethod
+    def _of_a_part(words: str, names: Names) -> list[Token]:
+        """Return the one lamp that is called after a part of its room: the worktop strip, for "over the worktop"."""
+        last = words.split()[-1].casefold()
+        called = [
+            one for one in names.devices if one.kind == "light" and last in f"{one.name} {' '.join(one.aliases)}".casefold().split()
+        ]
+        return [Token("device", called[0], called[0].name)] if len(called) == 1 else []
 
     def _wants_music(self, clause: str, names: Names, room: str) -> Command | None:
         """Return what shall be played, where: "play some Queen in the kitchen", "Bluey on the telly"."""
