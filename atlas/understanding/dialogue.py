@@ -552,7 +552,9 @@ class Dialogue:
         return tuple(with_target(command, same) for command in made) if same else ()
 
     def of(self, command: Command, thing: Referent) -> Command:
-        """Return a command that is about this thing and no other."""
+        """Return a command that is about this thing and no other, where it is not about all of them."""
+        if command.tool.endswith(".list"):
+            return command
         if thing.topic == "home":
             return with_target(command, {"device": thing.name})
         value: Any = [thing.id] if thing.argument == "items" else thing.id

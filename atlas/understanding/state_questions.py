@@ -37,6 +37,7 @@ class StateQuestions:
         self._lead, self._tail = pattern(words, "lead"), pattern(words, "tail")
         self._house, self._here = pattern(words, "house"), pattern(words, "here")
         self._elsewhere = pattern(words, "elsewhere")
+        self._this_floor, self._lit = pattern(words, "this_floor"), pattern(words, "lit")
         self._pronoun, self._weak = pattern(words, "pronoun"), pattern(words, "weak")
         self._lexicon = lexicon
 
@@ -87,6 +88,9 @@ class StateQuestions:
             return {"everything": True}
         if self._here.fullmatch(where):
             return {"room": room} if room else None
+        if self._this_floor.fullmatch(where):
+            floor = next((one.floor for one in names.rooms if one.name == room), "")
+            return {"floor": floor} if floor else None
         tokens = self._lexicon.tokens(where, names) or []
         places = [token for token in tokens if token.category in ("room", "floor")]
         if len(places) != 1 or any(token.category not in ("room", "floor", "word", state) for token in tokens):
@@ -94,7 +98,9 @@ class StateQuestions:
         return {places[0].category: places[0].value}
 
     def _kind(self, words: str, state: str, spoken_of: Sequence[NamedDevice]) -> Mapping[str, str]:
-        """Return the kind of what was spoken of, for "any" and "they" without a noun."""
+        """Return the kind of what was spoken of, for "any" and "they" without a noun; what burns is a light."""
+        if self._lit.search(words) and state in ("on", "off"):
+            return {"kind": "light"}
         kinds, shapes = {one.kind for one in spoken_of}, {one.shape for one in spoken_of}
         if len(kinds) != 1 or not kinds <= {*_KINDS[state]} or not self._pronoun.search(words):
             return {}

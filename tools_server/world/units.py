@@ -116,6 +116,7 @@ def convert(amount: Fraction, unit: str, to: str, *, american: bool = False) -> 
         if degrees < _ZERO["kelvin"]:
             raise Apart
         return (degrees - _ZERO[to]) / other.size
+    american = american or ("cup" in (unit, to) and {unit, to} <= {*AMERICAN})  # only America has cups beside quarts
     sizes = [_F(AMERICAN[name]) if american and name in AMERICAN else UNITS[name].size for name in (unit, to)]
     if one.kind == "fuel" and unit != to:
         if amount <= 0:
