@@ -379,7 +379,10 @@ class Frames:
         if self._setting_asked.search(text):
             named = named if targets or named else [Token("kind", ("climate", "", False), "")]
             of_a_floor = any(one.category == "floor" for one in named)
-            named = [replace(one, value=(*one.value[:2], True)) if of_a_floor and one.category == "kind" else one for one in named]
+            named = [
+                replace(one, value=(*one.value[:2], True)) if of_a_floor and one.category == "kind" else one
+                for one in named
+            ]
             targets, place = self._targets.of([*named, *beside], names, room)
             looks = (_look_at(target, "", "", "") for target in targets if target.kind == "climate")
             if made := tuple(self._as_set(text, one, [*named, *tokens], names) for one in looks):
@@ -691,7 +694,9 @@ class Frames:
         """Return the one lamp that is called after a part of its room: the worktop strip, for "over the worktop"."""
         last = words.split()[-1].casefold()
         called = [
-            one for one in names.devices if one.kind == "light" and last in f"{one.name} {' '.join(one.aliases)}".casefold().split()
+            one
+            for one in names.devices
+            if one.kind == "light" and last in f"{one.name} {' '.join(one.aliases)}".casefold().split()
         ]
         return [Token("device", called[0], called[0].name)] if len(called) == 1 else []
 

@@ -110,7 +110,9 @@ class SecondChances:
             return meant
         for wanted in dict.fromkeys((rest, ", ".join(lost))):
             more = self._read_whole(heard.saying(wanted)).commands
-            both = (*more, *meant.commands) if heard.text.startswith(rest[: len(rest) // 2]) else (*meant.commands, *more)
+            both = (
+                (*more, *meant.commands) if heard.text.startswith(rest[: len(rest) // 2]) else (*meant.commands, *more)
+            )
             if more and of_home(more) and not only_look(more) and not undoes_itself(both):
                 return replace(meant, commands=tuple(one for at, one in enumerate(both) if one not in both[:at]))
         return replace(meant, then=self._says_left_out.format(", ".join(lost)))

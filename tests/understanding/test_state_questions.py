@@ -111,3 +111,20 @@ def test_any_without_a_noun_is_of_the_kind_that_was_spoken_of_where_that_can_be_
         {"value": "open", "quantity": "any", "everything": True}
     ]
     assert "kind" not in asked("en", "is anything still on", "Kitchen Light")[0]
+
+
+def test_who_asks_how_many_burn_asks_of_lights_and_of_the_whole_house() -> None:
+    burning = {"kind": "light", "value": "on", "quantity": "how_many", **HOUSE}
+    assert asked("en", "How many are still burning?") == [burning]
+    assert asked("de", "Wie viele brennen noch?") == [burning]
+    assert asked("en", "how many are coming") == []
+    assert asked("de", "wie viele kommen noch") == []
+
+
+def test_up_here_is_the_floor_of_the_room() -> None:
+    assert asked("en", "did I leave anything else on down here") == [{"value": "on", "quantity": "any", **DOWN}]
+
+
+def test_everywhere_is_the_whole_house() -> None:
+    assert asked("de", "is überall aus?") == [{"value": "off", "quantity": "all", **HOUSE}]
+    assert asked("en", "did anybody lock up?") == [{"value": "locked", "quantity": "all", **HOUSE}]
