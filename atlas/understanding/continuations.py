@@ -304,7 +304,7 @@ class Continuations:
         words = [{*_WORD.findall(thing.name.casefold())} for thing in things]
         shared = set[str]().union(*(one & other for one in words for other in words if one is not other))
         spoken = {*_WORD.findall(turn.text.casefold())} - shared
-        fitting = [thing for thing, own in zip(things, words, strict=True) if own & spoken]
+        fitting = [thing for thing, of_it in zip(things, words, strict=True) if of_it & spoken]
         name = next((key for key in ("title", "about") if key in command.arguments), "")
         if not name or len(fitting) != 1:
             return meant

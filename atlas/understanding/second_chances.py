@@ -157,5 +157,5 @@ class SecondChances:
 
 def _without(text: str, core: str) -> str:
     """Return the clauses of a text that its core leaves out, as they were said."""
-    kept = {piece.strip() for piece in core.split(",")}
-    return ", ".join(piece for one in text.split(",") if (piece := one.strip(" .!?")) and piece not in kept)
+    clauses = {piece.strip() for piece in core.split(",")}
+    return ", ".join(piece for one in text.split(",") if (piece := one.strip(" .!?")) and piece not in clauses)

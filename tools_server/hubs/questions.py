@@ -355,8 +355,8 @@ def measure_answer(devices: Sequence[Device], measure: str, place: str = "") -> 
     if place and len(rooms) == 1:  # of a floor only that room is measured
         return f"{capital(_measured_in(telling[0].room or place, measure, reading(telling[0], measure) or ''))}."
     several = len(rooms) > 1
-    told = [_measured_by(one, measure, reading(one, measure) or "", several) for one in telling[:MOST_NAMED]]
-    return f"{capital(series(told))}."
+    sentences = [_measured_by(one, measure, reading(one, measure) or "", several) for one in telling[:MOST_NAMED]]
+    return f"{capital(series(sentences))}."
 
 
 def _measured_in(place: str, measure: str, value: str) -> str:
