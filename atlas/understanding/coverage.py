@@ -243,9 +243,8 @@ def _is_number(words: str) -> bool:
 
 def _is_of(given: Mapping[str, Any], device: NamedDevice) -> bool:
     """Whether a device is among those that arguments name."""
-    if "device" in given or "name" in given:  # "the blind" is the children's, in their room
-        named = [str(given[key]) for key in ("device", "name") if given.get(key)]
-        return any(one.casefold().endswith(device.name.casefold()) for one in named)
+    if "device" in given or "name" in given:
+        return device.name in (given.get("device"), given.get("name"))
     if device.kind != "vacuum" and given.get("room", device.room) != device.room:  # it comes to the room
         return False
     return bool(given.get("kind", device.kind) == device.kind)

@@ -81,10 +81,6 @@ class Targets:
         places = [one for one in tokens if one.category in ("room", "floor")]
         namesakes = [one for one in names.devices if one.name.casefold() == device.name.casefold()]
         device = next((one for one in namesakes if one.room in {place.value for place in places} | {here}), device)
-        if here and device.room != here and not places:  # "the blind", of which another room has one called so
-            nearer = [one for one in names.devices if one.room == here and one.kind == device.kind]
-            called = [one for one in nearer if any(_ends_in(part, token.text.casefold()) for part in _parts(one)[-1:])]
-            device = called[0] if len(called) == 1 else device
         for place in places:  # who says "the heating in the bedroom" does not mean another one that is called so
             rooms = _rooms_of({place.category: place.value}, names)
             if device.room not in rooms and any(one.kind == device.kind and one.room in rooms for one in names.devices):
