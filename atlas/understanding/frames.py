@@ -369,8 +369,8 @@ class Frames:
 
     def look_at(self, text: str, named: Sequence[Token], names: Names, room: str) -> tuple[Command, ...]:
         """Return the looks at the devices that these tokens name; none when none is known to answer."""
-        if (looks := self._at_all(text)) and not any(one.category in ("device", "kind") for one in named):
-            return self._look_at_all(looks, named, names, room if self.says_here(text) else "")
+        if (kinds := self._at_all(text)) and not any(one.category in ("device", "kind") for one in named):
+            return self._look_at_all(kinds, named, names, room if self.says_here(text) else "")
         tokens = self.lexicon.known_tokens(self._plain(text), names)
         beside = [token for token in tokens if token.category in ("quantity", "nickname", "ask")]
         state, ask = _state_of(tokens), _ask_of(tokens)
@@ -384,8 +384,8 @@ class Frames:
                 for one in named
             ]
             targets, place = self._targets.of([*named, *beside], names, room)
-            looks = (_look_at(target, "", "", "") for target in targets if target.kind == "climate")
-            if made := tuple(self._as_set(text, one, [*named, *tokens], names) for one in looks):
+            heatings = (_look_at(target, "", "", "") for target in targets if target.kind == "climate")
+            if made := tuple(self._as_set(text, one, [*named, *tokens], names) for one in heatings):
                 return made[:MOST_COMMANDS]
         if not targets and self._motion.search(text):
             targets, place = self._targets.of([*named, *beside, Token("kind", MOTION, "")], names, room)
