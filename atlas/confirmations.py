@@ -27,7 +27,7 @@ from __future__ import annotations
 
 import re
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Literal
@@ -277,6 +277,10 @@ class _PutConfirmation:
     patience: int = 1  # so often more may the answer be something else than it must be
 
 
+async def _not_gone(actor: Actor) -> bool:
+    return False  # where nobody holds a token
+
+
 @dataclass(eq=False)
 class HouseConfirmations:
     """What was put to whom last, by person, device and agent, and what they answer.
@@ -288,6 +292,7 @@ class HouseConfirmations:
     wording: AnswerWords | HouseAnswers
     tools: Tools
     may_talk: Callable[[Actor, str], bool]  # does this agent talk to this actor?
+    gone: Callable[[Actor], Awaitable[bool]] = _not_gone  # was their token taken back, or has it ended?
     now: Callable[[], float] = time.time
     _put: dict[str, _PutConfirmation] = field(default_factory=dict)  # by the id of the question, the oldest first
 
@@ -372,10 +377,11 @@ class HouseConfirmations:
     async def waiting(self, viewer: Actor) -> list[WaitingConfirmation]:
         """Return the questions that `viewer` may answer: an adult everybody's of their agents, others their own.
 
-        Raises `EngineError` when the tool server cannot be asked.
+        A question ends with the token on which it was asked. Raises `EngineError` when the tool server cannot be asked.
         """
         waitings = [_waiting(row) for row in (await self._asks(missed=False)).get("asks", ())]
-        return [one for one in waitings if self._may_answer(viewer, one.agent, one.actor)]
+        theirs = [one for one in waitings if self._may_answer(viewer, one.agent, one.actor)]
+        return [one for one in theirs if not await self.gone(one.actor)]
 
     async def missed(self, viewer: Actor) -> list[MissedConfirmation]:
         """Return the questions of the last week that `viewer` might have answered, and nobody did, the latest first.
@@ -480,9 +486,14 @@ class HouseConfirmations:
         return SettledConfirmation(question.pending.call, SignedAnswer(question.pending.ask.id, yes=False), reply)
 
     def _may_answer(self, viewer: Actor, agent: str, asker: Actor) -> bool:
-        if (viewer.person, viewer.device) == (asker.person, asker.device):
+        if is_asker(viewer, asker):
             return True
         return may(viewer.role, "assent") and self.may_talk(viewer, agent)
+
+
+def is_asker(viewer: Actor, asker: Actor) -> bool:
+    """Tell whether somebody asked on this very device."""
+    return (viewer.person, viewer.device_key) == (asker.person, asker.device_key)
 
 
 def _is_put_to(turn: Turn, question: _PutConfirmation) -> bool:
@@ -514,7 +525,7 @@ def _missed(row: Mapping[str, Any]) -> MissedConfirmation:
 
 
 def _asker(row: Mapping[str, Any]) -> Actor:
-    return Actor(*(row["actor"][key] for key in ("person", "device", "role", "room")))
+    return Actor(**row["actor"])
 
 
 def _plain(text: str) -> str:

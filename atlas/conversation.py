@@ -28,6 +28,12 @@ class Actor:
     device: str  # the name of the token or satellite the words came through
     role: Role
     room: str = ""
+    device_id: str = ""  # of the token: another device may get the name of one that is gone; "" where there is none
+
+    @property
+    def device_key(self) -> str:
+        """What one device has in common with no other, of now or before: where nobody is known by name, whose it is."""
+        return self.device_id or self.device
 
 
 HOUSE = Actor(person="", device="house", role="owner")  # when nobody asked: bells, health, warming up

@@ -421,10 +421,13 @@ class House:
         """Say `text` on `device`, "" for every connected one; False when nobody took it. Cancelling is safe."""
         return await spoken_to_any(self._speakers.on(device), text)
 
-    def memory_of(self, agent: str, actor: Actor) -> tuple[Memory, Whose]:
-        """Return an agent's memory and what in it is `actor`'s own. Raises `RequestError` for an agent not for them."""
+    def memory_of(self, agent: str, actor: Actor, *others: Actor) -> tuple[Memory, Whose]:
+        """Return an agent's memory and what in it is `actor`'s own. Raises `RequestError` for an agent not for them.
+
+        See `belonging_to` for the `others`.
+        """
         self._check_talks(agent, actor)
-        return self._minds[agent].memory, belonging_to(agent, actor)
+        return self._minds[agent].memory, belonging_to(agent, actor, *others)
 
     def _check_talks(self, agent: str, actor: Actor) -> None:
         if agent not in self._minds:

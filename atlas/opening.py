@@ -116,6 +116,7 @@ async def open_house(config: Config) -> AsyncIterator[House]:
             open_answers(config.house.spoken),
             house_tools,
             may_talk=partial(may_talk, config.agents),
+            gone=devices.gone,
         )
         message_sounds = MessageSounds(config.data / "messages")
         load = MachineLoad({name: watched.speed.take for name, watched in backends.items()})

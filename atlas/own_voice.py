@@ -71,4 +71,4 @@ class OwnVoices:
 
 def _key(actor: Actor, call: ToolCall) -> str:
     """Return what a call has in common with the same call after a yes."""
-    return json.dumps([actor.person, actor.device, call.name, dict(call.arguments)], sort_keys=True)
+    return json.dumps([actor.person, actor.device_key, call.name, dict(call.arguments)], sort_keys=True)

@@ -6,7 +6,7 @@ import json
 import os
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
-from dataclasses import dataclass, field, replace
+from dataclasses import asdict, dataclass, field, replace
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -116,9 +116,8 @@ class GateTools:
     async def _called(
         self, call: ToolCall, actor: Actor, turn_id: str, reply: ConfirmationReply, *, tainted: bool
     ) -> ToolResult:
-        who = {"person": actor.person, "device": actor.device, "role": actor.role, "room": actor.room}
         wish = CallRequest(
-            *(self._agent, call.name, dict(call.arguments), who, turn_id, "bench"),
+            *(self._agent, call.name, dict(call.arguments), asdict(actor), turn_id, "bench"),
             reply=reply,
             tainted=tainted or None,
             language=self._language,

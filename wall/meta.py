@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 # Of a call.
-ACTOR_META = "atlas.house/actor"  # on whose behalf: person, device, role, room
+ACTOR_META = "atlas.house/actor"  # on whose behalf: person, device, role, room, device_id
 TURN_META = "atlas.house/turn"
 TAINTED_META = "atlas.house/tainted"  # whoever asks for it has read untrusted words since a person last spoke
 LANGUAGE_META = "atlas.house/language"  # "de": its sentences are to be in that language, where tools speak it

@@ -254,11 +254,13 @@ def speaking_for(actor: Actor, fields: Fields) -> Actor:
                 code="permission_denied",
                 param=fields.name(key),
             )
+    device = fields.text("device", actor.device, MAX_NAME_CHARACTERS)
     return Actor(
         person=fields.text("person", actor.person, MAX_NAME_CHARACTERS),
-        device=fields.text("device", actor.device, MAX_NAME_CHARACTERS),
+        device=device,
         role=actor.role,
         room=fields.text("room", actor.room, MAX_NAME_CHARACTERS),
+        device_id=actor.device_id if device == actor.device else "",  # nobody says whose token they hold
     )
 
 

@@ -13,6 +13,7 @@ from atlas.errors import RequestError
 from atlas.gateway.past_pace import Pace
 from atlas.gateway.wire import Stream, Write
 from atlas.house import House
+from atlas.store.conversations import OF_DEVICE
 from atlas.store.memory import Memory
 from atlas.store.recall import RememberedTurn, TimeSpan, Whose
 
@@ -48,7 +49,7 @@ def as_json_line(one: RememberedTurn, zone: tzinfo | None) -> str:
         "turn": one.turn,
         "at": _iso(one.at, zone),
         "agent": one.agent,
-        "person": one.person,
+        "person": _person(one),
         "room": one.room,
     }
     details |= {"device": one.device, "spoken": one.spoken, "end": one.end}
@@ -77,7 +78,7 @@ class Markdown:
 
 def _person(one: RememberedTurn) -> str:
     """Return a name; "" for a conversation that is a room's or a device's."""
-    return "" if one.person == f"device {one.device}" else one.person
+    return "" if one.person.startswith(OF_DEVICE) else one.person
 
 
 def _iso(at: float, zone: tzinfo | None) -> str:

@@ -48,7 +48,7 @@ def routes(house: House) -> list[Route]:
         async def answer(write: Write | None) -> None:
             await _answer(writing, house, request.app.state.tasks, write)
             earlier[writing.id] = EarlierResponse(
-                actor.device, writing.history(), writing.run if writing.waits else None
+                actor.device_key, writing.history(), writing.run if writing.waits else None
             )
             while len(earlier) > KEPT_RESPONSES:
                 earlier.popitem(last=False)
@@ -95,7 +95,7 @@ class Run:
 class EarlierResponse:
     """A response to go on from: whose, what was said up to it, and its turn, when that waits for calls."""
 
-    device: str
+    device_key: str
     history: tuple[Message, ...]
     run: Run | None = None
 
@@ -167,7 +167,7 @@ def _before(previous: str, actor: Actor, earlier: Mapping[str, EarlierResponse])
     if not previous:
         return None
     before = earlier.get(previous)
-    if before is None or before.device != actor.device:
+    if before is None or before.device_key != actor.device_key:
         raise RequestError(
             f"there is no response {previous[:100]!r}",
             code="previous_response_not_found",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import asdict, replace
 from typing import Any
 
 import mcp.types
@@ -68,10 +68,7 @@ def request(
 
     `language` is what the answer is to be in; "" leaves that to the tool server.
     """
-    meta: dict[str, Any] = {
-        ACTOR_META: {"person": actor.person, "device": actor.device, "role": actor.role, "room": actor.room},
-        TURN_META: turn_id,
-    }
+    meta: dict[str, Any] = {ACTOR_META: asdict(actor), TURN_META: turn_id}
     meta |= {TAINTED_META: True} if tainted else {}
     meta |= {LANGUAGE_META: language} if language else {}
     try:

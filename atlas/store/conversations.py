@@ -15,6 +15,7 @@ from wall.roles import may
 # and the model would have to read all of it anew.
 BLOCK_TURNS = 8
 SILENCE_SECONDS = 600.0  # after which a conversation is over: what is said then begins another
+OF_DEVICE = "device "  # in the place of a person, who is called nothing so by accident: of one that nobody is known on
 END = "conversation.end"  # the call by which somebody ended it: what was said before is told to nobody
 
 
@@ -37,7 +38,7 @@ def conversation_of(agent: str, actor: Actor) -> Conversation:
     Who does not live here has a conversation of their device's, in whatever room: a room's is the household's.
     """
     of_room = actor.room and may(actor.role, "reside")
-    return Conversation(agent, actor.person or ("" if of_room else f"device {actor.device}"), actor.room)
+    return Conversation(agent, actor.person or ("" if of_room else f"{OF_DEVICE}{actor.device_key}"), actor.room)
 
 
 def number_of(connection: sqlite3.Connection, conversation: Conversation) -> int:

@@ -7,12 +7,12 @@ import re
 import secrets
 import sqlite3
 import time
-from collections.abc import AsyncIterator, Callable, Mapping
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 
-from atlas.conversation import Actor
+from atlas.conversation import Actor, fresh_id
 from atlas.errors import RequestError, StoreError
 from atlas.store.database import Database, open_database
 from atlas.store.migrations import Migrations
@@ -74,6 +74,16 @@ DEVICES: Migrations = (
             "INSERT OR IGNORE INTO people SELECT person FROM devices WHERE person != ''",
         ),
     ),
+    (
+        "which device it is",  # for a name comes back. What older ones said and did stands under their names
+        (
+            "ALTER TABLE devices ADD COLUMN id TEXT NOT NULL DEFAULT ''",
+            "UPDATE devices SET id = name",
+            "CREATE TABLE gone_devices (id TEXT PRIMARY KEY, name TEXT NOT NULL COLLATE NOCASE) STRICT, WITHOUT ROWID",
+            """CREATE TRIGGER what_is_left_of_a_device_has_a_name AFTER DELETE ON devices
+                BEGIN INSERT OR IGNORE INTO gone_devices VALUES (OLD.id, OLD.name); END""",
+        ),
+    ),
 )
 
 
@@ -88,6 +98,7 @@ class TokenDevice:
     person: str = ""  # "" when several people do
     room: str = ""  # "" when it is carried about
     expires: float | None = None  # None: until it is taken back. A guest's token always ends
+    id: str = ""  # its own for ever; its name may be another's once it is gone
 
 
 @dataclass(frozen=True, slots=True)
@@ -149,10 +160,11 @@ class DeviceStore:
                     param="name",
                     hint=f"choose another name, or take that token back first: atlas token revoke {name!r}",
                 )
-            row = (name, role, _hash(token), now, _person_of(connection, person, same_person), room, expires)
+            whose = _person_of(connection, person, same_person)
+            row = (name, role, _hash(token), now, whose, room, expires, fresh_id("device"))
             connection.execute(
-                "INSERT INTO devices (name, role, token_sha256, created, person, room, expires)"
-                " VALUES (?, ?, ?, ?, ?, ?, ?)",
+                "INSERT INTO devices (name, role, token_sha256, created, person, room, expires, id)"
+                " VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
                 row,
             )
 
@@ -169,11 +181,11 @@ class DeviceStore:
             return None
         digest = _hash(token)
         rows = await self._database.rows(
-            "SELECT name, role, used, person, room, created, expires FROM devices WHERE token_sha256 = ?", digest
+            "SELECT name, role, used, person, room, created, expires, id FROM devices WHERE token_sha256 = ?", digest
         )
         if not rows:
             return None
-        name, role, used, person, room, created, expires = rows[0]
+        name, role, used, person, room, created, expires, device_id = rows[0]
         now = self._now()
         if expires is not None and now >= expires:
             with suppress(StoreError):  # a full disk keeps nobody in
@@ -184,12 +196,24 @@ class DeviceStore:
         if used is None or now - used > USED_SECONDS:
             with suppress(StoreError):  # a full disk locks nobody out
                 await self._database.change("UPDATE devices SET used = ? WHERE token_sha256 = ?", now, digest)
-        return Actor(person, device=name, role=role, room=room)
+        return Actor(person, device=name, role=role, room=room, device_id=device_id)
+
+    async def gone(self, actor: Actor) -> bool:
+        """Tell whether what somebody asked through holds a token no longer. A device that never had one is not gone."""
+        if not actor.device_id:
+            return False
+        held = "SELECT 1 FROM devices WHERE id = ? AND (expires IS NULL OR expires > ?)"
+        return not await self._database.rows(held, actor.device_id, self._now())
+
+    async def ids_of(self, name: str) -> Sequence[str]:
+        """Return which devices have or had this name: an owner reads and takes away what is left of them."""
+        query = "SELECT id FROM devices WHERE name = ? UNION SELECT id FROM gone_devices WHERE name = ?"
+        return [device_id for (device_id,) in await self._database.rows(query, name, name)]
 
     async def list(self) -> tuple[TokenDevice, ...]:
         """Return every device, in the order of their names."""
         rows = await self._database.rows(
-            "SELECT name, role, created, used, person, room, expires FROM devices ORDER BY name"
+            "SELECT name, role, created, used, person, room, expires, id FROM devices ORDER BY name"
         )
         return tuple(TokenDevice(*row) for row in rows)
 
@@ -258,13 +282,13 @@ class DeviceStore:
     async def subscriptions(self) -> Mapping[str, tuple[Actor, PushSubscription]]:
         """Return who is told that something waits, and where, by device; nobody whose token has ended."""
         rows = await self._database.rows(
-            "SELECT name, role, person, room, endpoint, public, auth, language, push_subscriptions.created"
+            "SELECT name, role, person, room, id, endpoint, public, auth, language, push_subscriptions.created"
             " FROM push_subscriptions JOIN devices ON name = device WHERE expires IS NULL OR expires > ?",
             self._now(),
         )
         return {
-            name: (Actor(person, device=name, role=role, room=room), PushSubscription(*rest))
-            for name, role, person, room, *rest in rows
+            name: (Actor(person, device=name, role=role, room=room, device_id=device_id), PushSubscription(*rest))
+            for name, role, person, room, device_id, *rest in rows
         }
 
 

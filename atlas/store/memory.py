@@ -181,9 +181,9 @@ class Memory:
             left = await self.tidy()
         finally:
             self._wake.set()
-        prefix = str(Conversation(whose.agent, whose.person, whose.room or ""))
+        prefixes = tuple(str(Conversation(whose.agent, person, whose.room or "")) for person in whose.people)
         waiting = [key for what, key in left if what == "drop"]
-        errands = [key for key in waiting if key == prefix or (whose.room is None and key.startswith(prefix))]
+        errands = [key for key in waiting if key in prefixes or (whose.room is None and key.startswith(prefixes))]
         return replace(gone, scrubbed=SCRUB not in left, dropped=not errands)
 
     async def tidy(self) -> Errands:

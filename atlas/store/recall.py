@@ -31,24 +31,25 @@ class Whose:
     """
 
     agent: str
-    person: str
+    people: tuple[str, ...]  # one, but where several devices had one name
     room: str | None  # None: every room
 
     def holds(self, conversation: Conversation) -> bool:
         """Tell whether this conversation is among them."""
-        same = (conversation.agent, conversation.person) == (self.agent, self.person)
+        same = conversation.agent == self.agent and conversation.person in self.people
         return same and self.room in (None, conversation.room)
 
 
-def belonging_to(agent: str, actor: Actor, *, here: bool = False) -> Whose:
+def belonging_to(agent: str, actor: Actor, *others: Actor, here: bool = False) -> Whose:
     """Return what is `actor`'s to search and to forget: a person's own in every room, or only the one `here`.
 
     Who is not known by name has this room's conversation, or this device's, and never another's; who is known by
-    voice alone has what they said in this room.
+    voice alone has what they said in this room. `others` are the same in all but the device that has a name in turn.
     """
     conversation = conversation_of(agent, actor)
+    people = dict.fromkeys(conversation_of(agent, one).person for one in (actor, *others))
     everywhere = actor.person and actor.role != ROOM and not here
-    return Whose(conversation.agent, conversation.person, None if everywhere else conversation.room)
+    return Whose(agent, tuple(people), None if everywhere else conversation.room)
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,14 +113,14 @@ class RememberedRoom:
 
 _OF = (
     " FROM turns t JOIN conversations c ON c.id = t.conversation{more}"
-    " WHERE c.agent = :agent AND c.person = :person AND (:room IS NULL OR c.room = :room)"
-    " AND t.began >= :since AND t.began < :until"
+    " WHERE c.agent = :agent AND c.person IN (SELECT value FROM json_each(:people))"
+    " AND (:room IS NULL OR c.room = :room) AND t.began >= :since AND t.began < :until"
 )
 
 
 def of(whose: Whose, span: TimeSpan, more: str = "") -> tuple[str, dict[str, Any]]:
     """Return the SQL that chooses turns `t` of conversations `c`, from its FROM on, and its values."""
-    values = {"agent": whose.agent, "person": whose.person, "room": whose.room}
+    values = {"agent": whose.agent, "people": json.dumps(whose.people), "room": whose.room}
     return _OF.format(more=more), values | {"since": span.since, "until": span.until}
 
 

@@ -141,7 +141,9 @@ async def api_house(config: Config, data: Path) -> AsyncIterator[ApiHouse]:
             for name in ("family", "work")
         }
         confirmations = HouseConfirmations(
-            seal, wording(), tools["house"], may_talk=lambda actor, agent: actor.role in config.agents[agent].roles
+            *(seal, wording(), tools["house"]),
+            may_talk=lambda actor, agent: actor.role in config.agents[agent].roles,
+            gone=devices.gone,
         )
         changes = Changes([tools["family"], tools["house"]])
         house = house_of(

@@ -80,7 +80,7 @@ async def test_a_reminder_is_added_changed_and_finished_by_its_id(config, data):
 
 async def test_the_owner_sees_how_surely_a_turn_was_heard_and_no_words(config, data):
     async with api_house(config, data) as world, world.http("owner") as http:
-        actor = Actor("", "the adult", "adult", "Kitchen")
+        actor = await world.devices.find(world.tokens["adult"])
 
         async def emit(event):
             pass
@@ -264,7 +264,7 @@ async def said(world, actor, *texts):
 
 async def test_what_was_said_is_listed_searched_exported_and_forgotten_by_whom_it_belongs_to(config, data):
     async with api_house(config, data) as world, world.http("adult") as http, world.http("child") as child:
-        adult = Actor("", "the adult", "adult", "Kitchen")
+        adult = await world.devices.find(world.tokens["adult"])
         await said(world, adult, "why is the sky blue", "and the sea", "and the grass")
         rooms = (await http.get("/api/conversations")).json()["rooms"]
         assert [(room["room"], room["turns"]) for room in rooms] == [("Kitchen", 3)]
@@ -287,9 +287,40 @@ async def test_what_was_said_is_listed_searched_exported_and_forgotten_by_whom_i
         assert (await http.get("/api/conversations")).json()["rooms"] == []
 
 
+async def test_a_device_called_like_one_that_was_sent_away_gets_nothing_of_what_that_said_and_did(config, data):
+    async with api_house(config, data) as world:
+        first = await world.devices.create("Hall tablet", "adult")
+        async with world.http(token=first) as http:
+            await said(world, await world.devices.find(first), "what does a divorce lawyer cost")
+            assert "lawyer" in (await http.get("/api/conversations/search?q=lawyer")).text
+            started = (await http.post("/api/timers", json={"seconds": 600, "name": "pills"})).json()
+            asked = (await http.patch("/api/home/devices/Front Door", json={"locked": False})).json()["ask"]
+            assert asked["id"] in (await http.get("/api/asks")).text
+        for role in ("adult", "guest"):
+            await world.devices.revoke("Hall tablet")
+            async with world.http(token=await world.devices.create("Hall tablet", role)) as http:
+                for path in ("turns", "search?q=lawyer", "export"):
+                    assert "lawyer" not in (await http.get(f"/api/conversations/{path}")).text
+                forgotten = await http.delete("/api/conversations", params={"everything": True})
+                assert forgotten.json()["exchanges"] == 0
+                assert (await http.get("/api/history")).json()["changes"] == []
+                undone = await http.post("/api/history/undo", json={"receipt": started["receipt"]["id"]})
+                assert undone.json()["error"]["code"] == "not_found"
+                assert await _cannot_answer(http, asked["id"])
+        async with world.http() as owner:
+            assert await _cannot_answer(owner, asked["id"])  # it ended with the token of who had asked
+            left = {"device": "Hall tablet", "everything": True}
+            assert (await owner.delete("/api/conversations", params=left)).json()["exchanges"] == 1
+
+
+async def _cannot_answer(http, ask):
+    pressed = await http.post(f"/api/asks/{ask}", json={"answer": "yes"})
+    return (await http.get("/api/asks")).json()["asks"] == [] and pressed.json()["error"]["code"] == "not_found"
+
+
 async def test_what_was_heard_and_done_comes_back_and_one_exchange_is_forgotten(config, data):
     async with api_house(config, data) as world, world.http("adult") as http, world.http("child") as child:
-        actor = Actor("", "the adult", "adult", "Kitchen")
+        actor = await world.devices.find(world.tokens["adult"])
 
         async def emit(event):
             pass
@@ -380,7 +411,7 @@ async def test_the_owner_sees_devices_people_and_rooms_moves_one_and_sends_one_a
 
 async def test_the_owner_sees_how_long_answers_took_and_no_words(config, data):
     async with api_house(config, data) as world, world.http("owner") as http:
-        await said(world, Actor("", "the adult", "adult", "Kitchen"), "why is the sky blue", "and the sea")
+        await said(world, await world.devices.find(world.tokens["adult"]), "why is the sky blue", "and the sea")
         reply = await http.get("/api/turns")
         assert [turn["agent"] for turn in reply.json()["turns"]] == ["family", "family"]
         assert "route_ms" in reply.json()["turns"][0]["timings"]

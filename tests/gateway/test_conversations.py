@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import time
 from collections.abc import AsyncIterator
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
@@ -33,6 +34,7 @@ async def small(config: Config, data: Path) -> AsyncIterator[SmallHouse]:
 
 
 async def told(small: SmallHouse, actor: Actor, text: str, ago: float = 0.0, agent: str = "family") -> None:
+    actor = replace(actor, device_id="".join(await small.devices.ids_of(actor.device)))
     memory, _ = small.house.memory_of(agent, actor)
     at = time.time() - ago
     with memory.under_way(conversation_of(agent, actor), text) as one:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import asdict
 from typing import Any
 
 import mcp.types
@@ -53,7 +54,7 @@ def test_a_call_carries_who_asks_and_for_which_turn() -> None:
     assert wire["params"]["name"] == "timers.start"
     assert wire["params"]["arguments"] == {"seconds": 600}
     assert wire["params"]["_meta"] == {
-        "atlas.house/actor": {"person": "Anna", "device": "phone", "role": "adult", "room": "kitchen"},
+        "atlas.house/actor": asdict(ANNA),
         "atlas.house/turn": "turn_1",
     }
 

@@ -10,16 +10,20 @@ import pytest
 
 from atlas.conversation import Actor
 from atlas.errors import RequestError
+from atlas.store.conversations import conversation_of
 from atlas.store.database import open_database
-from atlas.store.devices import DEVICES, FILE, DeviceStore, open_devices
+from atlas.store.devices import DEVICES, FILE, DeviceStore, _hash, open_devices
 from tests.conftest import for_every
+
+OLD_TOKEN = f"atlas_{'o' * 32}"
 
 
 async def test_a_token_opens_the_door_for_its_device(data):
     async with open_devices(data) as devices:
         token = await devices.create("kitchen tablet", "satellite")
         assert re.fullmatch(r"atlas_[A-Za-z0-9_-]{32}", token)
-        assert await devices.find(token) == Actor(person="", device="kitchen tablet", role="satellite")
+        actor = await devices.find(token)
+        assert (actor.person, actor.device, actor.role) == ("", "kitchen tablet", "satellite")
 
 
 async def test_who_comes_in_with_a_persons_token_is_taken_for_them_however_they_were_written(data):
@@ -60,6 +64,28 @@ async def test_a_token_of_before_there_were_persons_is_still_everybodys(data):
         )
     async with open_devices(data) as devices:
         assert [(device.name, device.person) for device in await devices.list()] == [("old phone", "")]
+
+
+async def test_a_name_that_comes_back_is_another_device(data):
+    async with open_devices(data) as devices:
+        first = await devices.find(await devices.create("Guest", "guest"))
+        assert not await devices.gone(first)
+        await devices.revoke("Guest")
+        second = await devices.find(await devices.create("Guest", "guest"))
+        assert conversation_of("family", first) != conversation_of("family", second)
+        assert (await devices.gone(first), await devices.gone(second)) == (True, False)
+        assert not await devices.gone(Actor("", "wyoming", "satellite"))  # which comes in without a token
+
+
+async def test_what_was_said_before_devices_had_an_id_is_theirs_who_has_the_name_now(data):
+    async with open_database(data / FILE, DEVICES[:-1]) as database:
+        columns = "(name, role, token_sha256, created)"
+        await database.change(f"INSERT INTO devices {columns} VALUES ('hall', 'adult', ?, 1.0)", _hash(OLD_TOKEN))
+    async with open_devices(data) as devices:
+        assert conversation_of("family", await devices.find(OLD_TOKEN)).person == "device hall"
+        await devices.revoke("hall")
+        later = await devices.find(await devices.create("hall", "adult"))
+        assert conversation_of("family", later).person != "device hall"
 
 
 async def test_tokens_outlive_a_restart(data):
@@ -241,7 +267,7 @@ async def test_who_was_known_before_is_known_still_when_all_their_devices_are_go
 
 
 async def test_people_of_before_there_was_a_list_of_them_are_on_it(data):
-    async with open_database(data / FILE, DEVICES[:-1]) as database:
+    async with open_database(data / FILE, DEVICES[:-2]) as database:
         await database.write(
             lambda connection: connection.execute(
                 "INSERT INTO devices (name, role, token_sha256, created, person)"

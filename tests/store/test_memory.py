@@ -370,7 +370,7 @@ from atlas.store.recall import Whose
 async def main():
     async with open_memory(Path(sys.argv[1])) as memory:
         print("begin", flush=True)
-        await memory.forget(Whose("family", "ada", None))
+        await memory.forget(Whose("family", ("ada",), None))
         print("forgotten", flush=True)
 
 anyio.run(main)

@@ -99,7 +99,7 @@ async def test_the_house_hears_who_wants_what(board: Any) -> None:
     ask = await asked(board, actor=ANNA)
     answer = await board.ok("asks.waiting", "house")
     assert answer.text == "Remove Buy milk from the task board?"
-    assert answer.data["asks"] == [{**ask, "agent": "family", "actor": ANNA}]
+    assert answer.data["asks"] == [{**ask, "agent": "family", "actor": ANNA | {"device_id": ""}}]
     for agent in ("family", "owner", "guest"):
         assert (await board.refused("asks.waiting", agent)).error == "denied"
         assert (await board.refused("asks.answer", agent, statement=board.house.says(ask))).error == "denied"
@@ -322,7 +322,7 @@ async def test_a_question_that_nobody_answered_is_told_for_a_week(board: Any, re
     assert await missed(board) == [], "it still waits"
     board.pass_seconds(61)
     data = (await board.ok("asks.waiting", "house", missed=True)).data
-    row = {**ask, "agent": "family", "actor": MIA, "asked_at": board.clock[0] - 61}
+    row = {**ask, "agent": "family", "actor": MIA | {"device_id": ""}, "asked_at": board.clock[0] - 61}
     assert (data["asks"], data["missed"]) == ([], [row])
     assert "missed" not in (await board.ok("asks.waiting", "house")).data
     await board.ok("tasks.add", title="Buy bread")

@@ -117,7 +117,7 @@ async def test_only_the_house_announces_even_where_patterns_are_generous(world: 
 
 
 async def test_who_asks_can_narrow_what_an_agent_does(world: Any) -> None:
-    child = {"person": "Mia", "device": "tablet", "role": "child", "room": "attic"}
+    child = {"person": "Mia", "device": "tablet", "role": "child", "room": "attic", "device_id": "device_1"}
     assert (await world.refused("clock.time", "owner", child)).text == "The owner agent does not act for a child."
     assert world.record[-1]["actor"] == child
     await world.ok("clock.time", "owner", {**child, "role": "owner"})

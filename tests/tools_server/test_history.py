@@ -50,6 +50,14 @@ async def test_everybody_hears_of_their_own_conversation_only(world: Any) -> Non
         assert await world.said("history.last", actor=actor) == "I haven't changed anything for you."
 
 
+async def test_a_device_hears_of_nothing_that_another_of_its_name_changed(world: Any) -> None:
+    first, second = ({"device": "tablet", "role": "guest", "device_id": one} for one in ("device_1", "device_2"))
+    await world.ok("timers.start", actor=first, seconds=600)
+    assert "10 minutes" in await world.said("history.last", actor=first)
+    assert await world.said("history.last", actor=second) == "I haven't changed anything for you."
+    assert (await world.refused("history.undo", actor=second)).error == "not_found"
+
+
 async def test_an_owner_may_hear_of_everybodys_and_nobody_else(world: Any) -> None:
     await world.ok("timers.start", actor=KITCHEN, seconds=600)
     answer = await world.refused("history.last", actor=PHONE, everyone=True)

@@ -47,6 +47,13 @@ async def test_it_waits_until_it_was_played_and_can_be_heard_again_for_a_week(wo
     assert (await world.ok("messages.due", "house")).data["stored"] == [later["id"]]
 
 
+async def test_a_device_of_the_same_name_has_left_no_message_of_the_one_before(world: Any) -> None:
+    tablet = {"device": "tablet", "role": "adult", "device_id": "device_1"}
+    await world.ok("messages.leave", actor=tablet, text="For Tom alone", person="Tom")
+    assert await listed(world, tablet) == ["For Tom alone"]
+    assert await listed(world, tablet | {"device_id": "device_2"}) == []
+
+
 @pytest.mark.parametrize("days", [10_000, -10_000])
 async def test_a_clock_that_is_far_out_takes_no_unheard_message_away(world: Any, days: int) -> None:
     first = (await world.ok("messages.leave", actor=ANNA, text="Dinner is ready", room="attic")).data["message"]

@@ -472,7 +472,7 @@ async def test_every_change_has_a_receipt_with_enough_to_undo_it(world: Any) -> 
     assert [row["changed"] for row in rows] == ["Timer set for 10 minutes.", "10 minute timer cancelled."]
     assert json.loads(rows[0]["before"]) is None
     assert json.loads(rows[0]["after"]) == json.loads(rows[1]["before"])
-    assert json.loads(rows[0]["actor"]) == KITCHEN
+    assert json.loads(rows[0]["actor"]) == KITCHEN | {"device_id": ""}
 
 
 async def test_there_is_an_end_to_how_many_timers_there_may_be(world: Any) -> None:

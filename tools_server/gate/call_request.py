@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from typing import Any
 
 from tools_server.gate.confirmations import NO_REPLY, ConfirmationReply
@@ -58,7 +58,7 @@ def actor_of(claimed: Any) -> CallActor:
     """Read `_meta["atlas.house/actor"]`; what is not understood is refused, for a missing role would be a wider one."""
     if claimed is None:
         return CallActor()
-    names = ("person", "device", "role", "room")
+    names = [one.name for one in fields(CallActor)]
     ok = isinstance(claimed, Mapping) and all(
         name in names and isinstance(value, str) and len(value) <= ACTOR_CHARACTERS and printable(value) == value
         for name, value in claimed.items()

@@ -13,7 +13,11 @@ from tools_server.sdk.toolkit import Call, Result, house_look, tool
 from tools_server.values.language import text as _
 
 ASK: dict[str, Any] = {"id": str, "sentence": str, "level": str, "expires_at": float, "tool": str}
-ASK |= {"arguments_sha256": str, "agent": str, "actor": {"person": str, "device": str, "role": str, "room": str}}
+ASK |= {
+    "arguments_sha256": str,
+    "agent": str,
+    "actor": {"person": str, "device": str, "role": str, "room": str, "device_id": str},
+}
 MISSED = ASK | {"asked_at": float}
 
 

@@ -18,6 +18,7 @@ from tools_server.times.spoken_time import moment_words
 from tools_server.tools.alarms import stop_what_rings
 from tools_server.values.language import counted
 from tools_server.values.language import text as _
+from tools_server.values.policy import CallActor
 from wall.roles import NOBODY, may
 
 CHANGE = {"receipt": str, "at": float, "tool": str, "changed": str, "actor": dict, "undo": bool, "undone": bool}
@@ -161,11 +162,12 @@ def _seen(call: Call, stored_receipt: StoredReceipt, everyone: bool) -> bool:
 
 def _theirs(call: Call, stored_receipt: StoredReceipt) -> bool:
     """Whether a change was made in the asker's conversation: the first name that both give decides."""
-    for name, here in (("person", call.actor.person), ("device", call.actor.device), ("room", call.actor.room)):
-        if here and (there := stored_receipt.actor.get(name)):
-            return there == here
-    nobody = not (call.actor.person or call.actor.device or call.actor.room)
-    return nobody and not any(stored_receipt.actor.get(name) for name in ("person", "device", "room"))
+    maker = CallActor(**stored_receipt.actor)
+    pairs = [(one.person, one.device_key, one.room) for one in (call.actor, maker)]
+    for here, there in zip(*pairs, strict=True):
+        if here and there:
+            return bool(here == there)
+    return not any((*pairs[0], *pairs[1]))
 
 
 def _was_theirs(call: Call, stored_receipt: StoredReceipt) -> bool:
@@ -241,7 +243,7 @@ def _shown(call: Call, stored_receipt: StoredReceipt) -> dict[str, Any]:
         "at": stored_receipt.at,
         "tool": stored_receipt.tool,
         "changed": stored_receipt.changed,
-        "actor": dict(stored_receipt.actor),
+        "actor": {name: value for name, value in stored_receipt.actor.items() if name != "device_id"},
         "undo": back is not None and stored_receipt.reversible and not stored_receipt.undone_by,
         "undone": bool(stored_receipt.undone_by),
     }

@@ -53,6 +53,10 @@ MIGRATIONS = {
     "messages language": """
         ALTER TABLE messages ADD COLUMN language TEXT NOT NULL DEFAULT '';  -- in which it was left
     """,
+    "messages from a device": """
+        ALTER TABLE messages ADD COLUMN sender_device_key TEXT NOT NULL DEFAULT '';  -- its own, as a name is not
+        UPDATE messages SET sender_device_key = sender_device;
+    """,
 }
 MessageID = Annotated[str, Field(max_length=60, description="An id from messages.list; empty is the latest")]
 
@@ -77,6 +81,7 @@ async def leave(
         "person": one_line(person),
         "sender": _person(call),
         "sender_device": call.actor.device,
+        "sender_device_key": call.actor.device_key,
         "sender_room": call.actor.room,
         "at": call.now(),
         "heard_at": None,
@@ -221,7 +226,7 @@ def _is_to(call: Call, row: Mapping[str, Any]) -> bool:
 def _is_from(call: Call, row: Mapping[str, Any]) -> bool:
     if row["sender"] or _person(call):
         return bool(row["sender"] and row["sender"].casefold() == _person(call).casefold())
-    return bool(row["sender_device"] == call.actor.device)
+    return bool(row["sender_device_key"] == call.actor.device_key)
 
 
 def _refuse_more(call: Call) -> None:

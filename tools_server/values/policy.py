@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import unicodedata
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from fnmatch import fnmatchcase
 from typing import Any, Literal
@@ -63,6 +63,12 @@ class CallActor:
     device: str = ""
     role: str = ""  # "" when the agent speaks for itself: then it is the agent's `acts_as`
     room: str = ""
+    device_id: str = ""  # the house's own of that device: a name comes back; "" where it gives none
+
+    @property
+    def device_key(self) -> str:
+        """What one device has in common with no other: where nobody is known by name, whose something is."""
+        return self.device_id or self.device
 
 
 @dataclass(frozen=True, slots=True)
@@ -251,7 +257,7 @@ def standing(agent: AgentAccount, actor: CallActor) -> CallActor:
     """Return the actor with its role filled in."""
     if actor.role:
         return actor
-    return CallActor(actor.person, actor.device, agent.acts_as or NOBODY, actor.room)
+    return replace(actor, role=agent.acts_as or NOBODY)
 
 
 def _wall(agent: AgentAccount, actor: CallActor, action: Action) -> Decision:

@@ -6,6 +6,7 @@ from typing import Any, Literal
 
 from pydantic import Field
 
+from atlas.confirmations import is_asker
 from atlas.conversation import Actor
 from atlas.gateway.api.caller import AnyCaller, Caller, answer_of, ask_values
 from atlas.gateway.api.resource import resource
@@ -60,5 +61,4 @@ async def answer_ask(caller: AnyCaller, ask: ID, body: Answer) -> AnswerReply:
 
 
 def _asker(who: Actor, caller: Caller) -> dict[str, Any]:
-    mine = (who.person, who.device) == (caller.actor.person, caller.actor.device)
-    return {"person": who.person, "device": who.device, "room": who.room, "mine": mine}
+    return {"person": who.person, "device": who.device, "room": who.room, "mine": is_asker(caller.actor, who)}

@@ -79,7 +79,10 @@ class AdmitToPast(AdmitToTools):
             actor.role,
             actor.room if room is None else room,
         )
-        return CallerPast(*caller.house.memory_of(agent or usual_agent(caller), whom), caller)
+        devices = caller.house.devices
+        ids = [actor.device_id] if device is None else ["", *(await devices.ids_of(device) if devices else ())]
+        whoms = (replace(whom, device_id=one) for one in ids)
+        return CallerPast(*caller.house.memory_of(agent or usual_agent(caller), *whoms), caller)
 
 
 PastCaller = Annotated[CallerPast, Depends(AdmitToPast(EVERYBODY))]
