@@ -107,7 +107,10 @@ class Child:
         command = tethered(*self.program.command)
         # With faulthandler a child that is ended because it hangs says where it stood.
         environment = os.environ | {"PYTHONFAULTHANDLER": "1"}
-        process = await anyio.open_process(command, stdin=None, start_new_session=True, env=environment)
+        try:
+            process = await anyio.open_process(command, stdin=None, start_new_session=True, env=environment)
+        except (OSError, ValueError) as trouble:  # too long, or with a NUL, or no process more fits in
+            return f"its command cannot be run: {trouble}"
         self.pid, self._hung = process.pid, False
         try:
             async with anyio.create_task_group() as tasks:

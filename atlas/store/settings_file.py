@@ -206,12 +206,14 @@ class HouseSettings:
                 _replace(file, text)
             self.config = self._load(self.file)
             by_hand = await self._restart(self.config) if restart or self._needs_restart(config) else ()
-        except (ConfigError, EngineError) as trouble:
+        except (ConfigError, EngineError, StoreError) as trouble:
             for file, content in before.items():
                 _put_back(file, content)
             self.config = config
             await self._restart(config)
             _delete(journal)
+            if isinstance(trouble, StoreError):
+                raise
             raise _refusal(trouble, trouble.hint.partition(NO_START)[2]) from trouble
         _delete(journal)
         return by_hand

@@ -200,6 +200,16 @@ async def test_a_program_that_does_not_exist_is_one_sentence(data: Path) -> None
     assert "No such file" in trouble.value.hint
 
 
+async def test_a_command_that_no_system_takes_is_the_end_of_the_child_and_of_nothing_else(
+    program: Callable[[str], Program],
+) -> None:
+    async with supervised(program("healthy")) as child:
+        await child.ready()
+        with pytest.raises(EngineError, match="child could not start: its command cannot be run: embedded null byte"):
+            await child.replace(Program("child", ("/bin/echo", "good.example:443\0"), None))
+        await child.replace(program("healthy"))
+
+
 async def test_a_childs_lines_come_out_under_its_name(
     program: Callable[[str], Program], caplog: pytest.LogCaptureFixture
 ) -> None:

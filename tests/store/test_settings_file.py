@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from atlas.config import OWN_FILE, Config, load
-from atlas.errors import EngineError, RequestError
+from atlas.errors import EngineError, RequestError, StoreError
 from atlas.store.backup_contents import JOURNAL
 from atlas.store.settings_file import HouseSettings, changed, take_back_unproven
 from tests.conftest import ROOT
@@ -69,6 +69,16 @@ async def test_what_a_part_does_not_start_with_is_taken_back_whole(tmp_path: Pat
     assert world.file.read_text() == TEXT
     assert world.went_by[-1].tool_settings["weather"] == {"place": "Bristol"}
     assert not world.settings.secret_file("weather-key").exists()
+
+
+async def test_a_change_of_which_half_cannot_be_written_is_taken_back_whole(tmp_path: Path) -> None:
+    world = World(tmp_path)
+    unwritable = "x" * 255  # no draft beside it could have a longer name
+    with pytest.raises(StoreError, match="cannot be written"):
+        await world.settings.change({("egress",): {"allow": ["a.de:443"]}}, {"token": "new", unwritable: "secret"})
+    assert world.file.read_text() == TEXT
+    assert not world.settings.secret_file("token").exists()
+    assert not (world.settings.config.secrets / JOURNAL).exists()
 
 
 async def test_a_first_change_that_is_taken_back_leaves_no_file_and_the_settings_that_came_with_atlas(

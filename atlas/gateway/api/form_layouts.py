@@ -66,7 +66,7 @@ SENTENCES = {  # what does not fit a field, by the code that a page may say in w
     "by_environment": "it is set by a variable of the environment, which wins over the file",
     "not_text": f"that has to be one line of at most {MOST_TEXT} characters",
     "not_number": "that has to be a number",
-    "not_list": f"that has to be a list of at most {MOST_LINES} lines",
+    "not_list": f"that has to be a list of at most {MOST_LINES} lines of at most {MOST_TEXT} printable characters",
     "not_choice": "that is none of the choices",
     "not_switch": "that has to be on or off",
     "not_port": f"a port is a whole number {_range('port')}",
@@ -338,7 +338,7 @@ def fitting(field: FormField, value: Value) -> Value:
             if not isinstance(value, int | float) or isinstance(value, bool) or not math.isfinite(value):
                 raise misfit("not_number", field.name)
         case "list":
-            if not isinstance(value, list) or len(value) > MOST_LINES or any(len(one) > MOST_TEXT for one in value):
+            if not isinstance(value, list) or len(value) > MOST_LINES or not all(map(_is_line, value)):
                 raise misfit("not_list", field.name)
         case "choice":
             if value not in field.choices:
@@ -347,9 +347,13 @@ def fitting(field: FormField, value: Value) -> Value:
             if not isinstance(value, bool):
                 raise misfit("not_switch", field.name)
         case _:
-            if not isinstance(value, str) or len(value) > MOST_TEXT or not value.isprintable():
+            if not isinstance(value, str) or not _is_line(value):
                 raise misfit("not_text", field.name)
     return _as_meant(field, value)
+
+
+def _is_line(text: str) -> bool:
+    return len(text) <= MOST_TEXT and text.isprintable()
 
 
 def _as_meant(field: FormField, value: Value) -> Value:
