@@ -186,6 +186,37 @@ def test_a_note_is_written_found_and_shown_without_running_what_is_in_it(house, 
         expect(page.get_by_role("link", name=re.compile(thing, re.I))).to_be_visible()
 
 
+NOTE_IN_THE_CLOTHES_OF_THE_APP = """
+| left | right |
+|:-----|------:|
+| 1 | *2* |
+
+[page](#/lists) [out](https://example.org/a) [in](#token=atlas_x) [and](#/lists&token=atlas_x) [pair](/pair?x)
+[other](https://example.org/#token=atlas_x)
+
+<div class="dialog" id="line" role="alert" aria-live="assertive" data-x="1"><button class="go">Yes</button></div>
+<dialog open>Sign in</dialog><textarea>password</textarea><select><option>1</option></select>
+"""
+
+
+def test_a_note_wears_nothing_of_the_app_and_no_link_in_it_signs_anybody_in(house, thing):
+    with opened(house, path="notes") as page:
+        page.get_by_role("link", name="Write a note").click()
+        page.get_by_label("Title").fill(thing)
+        page.get_by_label("Text").fill(NOTE_IN_THE_CLOTHES_OF_THE_APP)
+        page.get_by_role("button", name="Save").click()
+        shown = page.locator(".markdown")
+        expect(shown.locator("td em")).to_have_text("2")
+        assert shown.locator("[class], [id], [role], [aria-live], [data-x]").count() == 0
+        assert shown.locator("button, dialog, textarea, select, div").count() == 0
+        links = shown.locator("a").evaluate_all("all => all.map(a => [a.textContent, a.getAttribute('href'), a.rel])")
+        assert links == [
+            ["page", "#/lists", ""],
+            ["out", "https://example.org/a", "noopener noreferrer"],
+            *([text, None, ""] for text in ("in", "and", "pair", "other")),
+        ]
+
+
 def test_an_event_is_added_seen_in_month_week_and_day_renamed_and_removed_after_a_yes(house, thing):
     with opened(house, path="calendar", viewport={"width": 1280, "height": 800}) as page:
         page.get_by_role("button", name="New event").click()

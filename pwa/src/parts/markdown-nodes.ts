@@ -1,11 +1,28 @@
-/** Markdown → nodes of the page, with all taken out that could run or fetch. */
+/** Markdown → nodes of the page: what Markdown itself can say, so that no note runs, fetches or looks like the app. */
 
 import DOMPurify from "dompurify";
 import { marked } from "marked";
 
-const FORBIDDEN = ["style", "form", "input", "img", "audio", "video", "svg", "math"]; // a note fetches nothing
+const TAGS = "a blockquote br code del em h1 h2 h3 h4 h5 h6 hr li ol p pre strong table tbody td th thead tr ul";
+const ONLY = {
+  ALLOWED_TAGS: TAGS.split(" "),
+  ALLOWED_ATTR: ["href", "title", "align", "start"],
+  ALLOW_ARIA_ATTR: false,
+  ALLOW_DATA_ATTR: false,
+};
 
 export function nodesOf(text: string): DocumentFragment {
   const markup = marked.parse(text, { async: false, breaks: true });
-  return DOMPurify.sanitize(markup, { RETURN_DOM_FRAGMENT: true, FORBID_TAGS: FORBIDDEN, FORBID_ATTR: ["style"] });
+  const nodes = DOMPurify.sanitize(markup, { ...ONLY, RETURN_DOM_FRAGMENT: true });
+  for (const link of nodes.querySelectorAll("a")) lead(link);
+  return nodes;
+}
+
+/** A link leads to a page of the app or out of the house; one that would sign somebody in leads nowhere. */
+function lead(link: HTMLAnchorElement) {
+  const { origin, pathname, hash } = new URL(link.getAttribute("href") ?? "", location.href);
+  const signsIn = new URLSearchParams(hash.slice(1)).has("token") || pathname.startsWith("/pair");
+  const isOutside = origin !== location.origin;
+  if (signsIn || !(isOutside || hash.startsWith("#/"))) link.removeAttribute("href");
+  else if (isOutside) Object.assign(link, { target: "_blank", rel: "noopener noreferrer" });
 }
