@@ -233,18 +233,19 @@ def programs(config: Config) -> list[Program]:
 
 
 def _satellite(config: Config) -> Program:
+    # Each text of the settings is one word with its option: alone "-x" would be an option of its own.
     here = config.satellite
     is_logged = here.near_misses or config.speech.near_misses
     command = (
         *(sys.executable, "-m", "atlas.satellite", "--house", door.address(config)),
         *("--token-file", str(config.satellite_token), "--models", str(config.models.folder)),
-        *(("--quiet-hours", here.quiet_hours) if here.quiet_hours else ()),
-        *("--recogniser", config.speech.stt_model, "--language", ",".join(config.house.spoken)),
-        *(part for word in config.speech.wake_words for part in ("--wake-word", word)),
-        *("--microphone", here.microphone, "--loudspeaker", here.loudspeaker, "--volume", str(here.volume)),
+        *((f"--quiet-hours={here.quiet_hours}",) if here.quiet_hours else ()),
+        *(f"--recogniser={config.speech.stt_model}", "--language", ",".join(config.house.spoken)),
+        *(f"--wake-word={word}" for word in config.speech.wake_words),
+        *(f"--microphone={here.microphone}", f"--loudspeaker={here.loudspeaker}", "--volume", str(here.volume)),
         *("--wake-threshold", str(here.wake_threshold), "--follow-up", str(here.follow_up)),
         *(("--near-misses", str(folder_of(config.near_misses, config.own_room))) if is_logged else ()),
-        *(("--microphone-form", here.microphone_form) if here.microphone_form else ()),
+        *((f"--microphone-form={here.microphone_form}",) if here.microphone_form else ()),
         *(() if here.echo_cancellation else ("--no-echo-cancellation",)),
     )
     return Program("satellite", command, None)

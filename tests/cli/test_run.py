@@ -21,6 +21,7 @@ from atlas.cli.lock import only_one, running_process
 from atlas.cli.run import embedder, programs, say_ready, weights
 from atlas.config import Config, EgressConfig, GatewayConfig, LlmConfig, ModelsConfig
 from atlas.errors import ConfigError
+from atlas.satellite.main import read
 
 
 def test_two_houses_in_one_data_directory_are_one_too_many(config: Config) -> None:
@@ -207,6 +208,17 @@ def test_a_house_that_is_killed_leaves_no_process_behind_and_starts_again(data: 
     with running(data) as again:
         again.terminate()
         assert again.wait(timeout=6) == 0
+
+
+def test_no_text_of_the_settings_is_an_option_of_the_room(config: Config) -> None:
+    room = dataclasses.replace(config.satellite, enabled=True, microphone="--help", loudspeaker="-x")
+    words = dataclasses.replace(config.speech, wake_words=("--help", "hey atlas"))
+    prepare_folders(config)
+    config.satellite_token.write_text("atlas_token")
+    *_, satellite = programs(dataclasses.replace(config, agents={}, satellite=room, speech=words))
+    given = read(satellite.command[3:])
+    assert given.wake_words == ("--help", "hey atlas")
+    assert (given.microphone.name, given.loudspeaker.name) == ("--help", "-x")
 
 
 def test_a_way_out_of_the_house_is_only_made_when_somewhere_is_listed(config: Config) -> None:

@@ -123,6 +123,8 @@ BAD_VALUES = [
     ("house", "language", "tlh", "not_choice"),
     ("house", "agent", "nobody", "not_choice"),
     ("wake", "house", ["a"], "not_phrase"),
+    ("wake", "house", ["--help"], "not_phrase"),
+    ("wake", "work", [" -- "], "not_phrase"),
     ("wake", "house", ["okay\u202enabu"], "not_list"),
     ("wake", "house", [], "no_phrase"),
     ("wake", "work", ["okay nabu"], "phrase_twice"),

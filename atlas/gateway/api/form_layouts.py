@@ -48,7 +48,7 @@ _WHOLE = {  # whole numbers, and the code of the refusal
     "gpu_layers": "not_layers",
     "gpu": "not_card",
 }
-_PHRASE = re.compile(r"(?!_)[\w' -]{3,40}")
+_PHRASE = re.compile(r"[^\W_][\w' -]{2,39}")
 HOUSE_WORDS = "house"  # the field of the wake words that are no agent's
 
 
