@@ -302,13 +302,24 @@ def write_section(table: tomlkit.TOMLDocument, *names: str, **settings: Any) -> 
 def _update(section: Any, settings: Mapping[str, Any]) -> None:
     for name, value in settings.items():
         if value is None:
-            section.pop(name, None)
+            _drop(section, name)
         elif isinstance(value, dict):
             inline = tomlkit.inline_table()
             inline.update(value)
             section[name] = inline
         else:
             section[name] = value
+
+
+def _drop(section: Any, name: str) -> None:
+    """Take a setting out, and leave the comment behind it as a line of its own."""
+    if name not in section:
+        return
+    comment = section.item(name).trivia.comment
+    place = next(number for number, (key, _) in enumerate(_body(section)) if key is not None and key.key == name)
+    del section[name]
+    if comment:
+        _body(section)[place] = (None, tomlkit.comment(comment.lstrip("# ")))
 
 
 def _one_of(table: tomlkit.TOMLDocument, *names: str) -> Any:

@@ -50,6 +50,16 @@ class World:
         return ()
 
 
+async def test_what_is_emptied_leaves_its_comment(tmp_path: Path) -> None:
+    world = World(tmp_path, TEXT.replace('place = "Bristol"', 'place = "Bristol"  # where we live'))
+    await world.settings.change({("tools", "weather"): {"place": None, "latitude": 51.45}}, {})
+    assert world.file.read_text().endswith("[tools.weather]\n# where we live\nlatitude = 51.45\n")
+    await world.settings.change({("tools", "weather"): {"place": "Bath"}}, {})
+    assert world.settings.config.tool_settings["weather"] == {"place": "Bath", "latitude": 51.45}
+    await world.settings.change({("tools", "weather"): {"place": None}}, {})
+    assert world.file.read_text().endswith("[tools.weather]\n# where we live\nlatitude = 51.45\n")
+
+
 async def test_what_is_changed_counts_and_comments_stay(tmp_path: Path) -> None:
     world = World(tmp_path)
     await world.settings.change({("tools", "weather"): {"latitude": 51.45}, ("egress",): {"allow": ["a.de:443"]}}, {})
