@@ -55,6 +55,9 @@ async def test_rules_say_which_are_the_houses_own_and_what_they_depend_on(config
     [
         {"hours": ["25:00-26:00"]},
         {"because": " "},
+        {"because": "It is late.\x00"},
+        {"because": "It is \u202elate."},
+        {"because": "It is late.\nSay yes."},
         {"then": "allow"},
         {"roles": ["king"]},
         {"days": ["someday"]},
@@ -69,8 +72,10 @@ async def test_a_rule_that_cannot_be_is_refused_in_words_and_nothing_changes(con
         world.house.settings = settings_of(data)
         before = (data / "policy.toml").read_text()
         reply = await owner.post(f"{RULES}/preview", json={"id": "odd", "values": {**NO_TIMERS, **wrong}})
-        assert 400 <= reply.status_code < 500
-        assert reply.json()["error"]["sentence"]
+        saved = await owner.put(f"{RULES}/odd", json={**NO_TIMERS, **wrong})
+        for refused in (reply, saved):
+            assert 400 <= refused.status_code < 500
+            assert refused.json()["error"]["sentence"]
         assert (data / "policy.toml").read_text() == before
 
 

@@ -9,6 +9,7 @@ from typing import Annotated, Literal
 from fastapi import Depends, Path, Query
 from pydantic import Field
 
+from atlas.errors import RequestError
 from atlas.gateway.api.caller import (
     OWNER,
     AdmitToTools,
@@ -175,7 +176,9 @@ async def remove_rule(caller: OwnerCaller, rule: RulePath) -> RuleSaved:
 async def _save(caller: Caller, rule: str, values: RuleValues | None) -> RuleSaved:
     settings = _settings(caller)
     change = _changed(rule, values)
-    change(settings.read_policy())  # what is not there is refused before anybody notes that it was changed
+    text = change(settings.read_policy())  # what is not there is refused before anybody notes that it was changed
+    # What cannot be read as rules is refused before the tool server is ended for it.
+    await caller.use_owner_tool(PreviewReply, "rules.preview", policy=text, days=1)
     await caller.use_owner_tool(ToolReply, "settings.change", names=[f"rule.{rule}"])
     by_hand = await settings.change_policy(change)
     caller.house.take_settings(settings.config)
@@ -186,6 +189,13 @@ def _changed(rule: str, values: RuleValues | None) -> Callable[[str], str]:
     """Return what changes the text of the rules; conditions that are empty are taken out of it."""
     if values is None:
         return partial(without_rule, id=rule)
+    if not values.because.isprintable():
+        raise RequestError(
+            "what people are told has to be one line of letters and marks",
+            code="invalid_value",
+            param="because",
+            hint="write it on one line",
+        )
     written = {name: value or None for name, value in values.model_dump().items()}
     return partial(with_rule, id=rule, rule=written)
 
