@@ -144,11 +144,14 @@ BAD_VALUES = [
     ("weather", "latitude", "north", "not_number"),
     ("mqtt", "port", 70000, "not_port"),
     ("mail", "agents", "work", "not_list"),
+    ("mail", "agents", ["work", "nobody"], "not_choice"),
     ("mail", "name", "My Account", "not_name"),
     ("mail", "address", "anna at example", "not_mail"),
     ("egress", "allow", ["good.example:443\u0000"], "not_list"),
     ("push", "services", ["push.example\nbad.example"], "not_list"),
     ("backup", "folder", "disk", "not_folder"),
+    ("backup", "folder", "/media/disk/../x", "not_folder"),
+    ("backup", "folder", "/media//disk", "not_folder"),
     ("backup", "hour", 24, "not_whole_hour"),
     ("backup", "hour", 3.5, "not_whole_hour"),
     ("backup", "retain", 0, "not_count"),
@@ -254,16 +257,15 @@ async def test_every_field_that_says_that_it_counts_at_once_does_and_no_other(co
 
 
 async def test_a_daily_backup_is_wanted_at_once_and_its_passphrase_is_shown_to_nobody(
-    config: Config, data: Path
+    config: Config, data: Path, tmp_path: Path
 ) -> None:
     async with api_house(config, data) as world, world.http("owner") as owner:
         world.house.settings = settings_of(data)
-        (data / "disk").mkdir()
-        values = {"folder": str(data / "disk"), "hour": 4, "passphrase_file": "four words on a card"}
+        values = {"folder": str(tmp_path), "hour": 4, "passphrase_file": "four words on a card"}
         saved = await owner.put(f"{FORMS}/backup", json={"values": values})
         assert saved.status_code == 200
         wanted = world.house.config.backup
-        assert (wanted.folder, wanted.hour, wanted.retain) == (str(data / "disk"), 4, 7)
+        assert (wanted.folder, wanted.hour, wanted.retain) == (str(tmp_path), 4, 7)
         assert passphrase_of(wanted) == "four words on a card"
         assert "four words" not in (await owner.get(FORMS)).text + (data / "atlas.toml").read_text()
 
@@ -278,6 +280,8 @@ async def test_a_folder_for_backups_has_to_be_there_writable_and_apart_from_the_
             ("/media/none", "no_folder"),
             (str(data / "a file"), "no_folder"),
             (str(data.parent), "house_inside"),
+            (str(data), "house_inside"),
+            (str(data / "models"), "house_inside"),
         ):
             refused = await owner.put(f"{FORMS}/backup", json={"values": {"folder": folder}})
             error = refused.json()["error"]

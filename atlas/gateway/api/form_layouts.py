@@ -38,7 +38,7 @@ _PATTERNS = {
     "not_name": re.compile(r"[a-z0-9][a-z0-9-]{0,40}"),
     "not_mail": re.compile(r"[!-~]+@[!-~]+"),
     "not_room": re.compile(rf"(?:{ROOM.pattern})?"),
-    "not_folder": re.compile(r"/.+"),
+    "not_folder": re.compile(r"(?!.*(?://|/\.{1,2}(?:/|$)))/.+"),
     "not_passphrase": re.compile(rf".{{{FEWEST_PASSPHRASE_CHARACTERS},}}"),
 }
 FEWEST_OF_ONE_WORD = 5  # letters: a shorter word is inside others
@@ -80,7 +80,7 @@ SENTENCES = {  # what does not fit a field, by the code that a page may say in w
     "common_phrase": "people say that all day, and the house would wake; take a name or two words, such as hey atlas",
     "no_folder": "there is no such folder: make it, or connect its disk, then save again",
     "no_writing": "the house may not write into that folder: give it to the user that runs the house, then save again",
-    "house_inside": "the house itself lies in that folder: name one of its own, on another disk",
+    "house_inside": "the house itself lies in that folder, or it in the house: name one apart, on another disk",
     "not_folder": "a folder is written from the root of the disk, such as /media/disk/atlas",
     "not_passphrase": (
         f"a passphrase has at least {FEWEST_PASSPHRASE_CHARACTERS} characters: a few words, written down elsewhere too"
@@ -381,11 +381,13 @@ def _as_meant(field: FormField, value: Value) -> Value:
 
 
 def check_entry(config: Config, layout: FormLayout, number: int, values: Mapping[str, Value]) -> None:
-    """Raise `RequestError` for an entry that lacks what the tools need of it, or has the name of another."""
+    """Raise `RequestError` for an entry that lacks what the tools need, has another's name or is for no agent here."""
     *above, last = layout.section
     others = standing(config, tuple(above)).get(last)
     those = list(others) if isinstance(others, list) else []
     here = those.pop(number) if 0 <= number < len(those) else {}
+    if not set(as_list(values.get("agents"))) <= set(config.agents):
+        raise misfit("not_choice", "agents")
     for field in layout.fields:
         if field.needed and not values.get(field.name, here.get(field.key, field.usual)):
             raise misfit("missing", field.name)
@@ -446,7 +448,8 @@ def check_backup(config: Config, values: Mapping[str, Value]) -> None:
     folder = Path(str(values["folder"]))
     if not folder.is_dir():
         raise misfit("no_folder", "folder")
-    if config.data.resolve().is_relative_to(folder.resolve()):
+    here, data = folder.resolve(), config.data.resolve()
+    if data.is_relative_to(here) or here.is_relative_to(data):
         raise misfit("house_inside", "folder")
     if not os.access(folder, os.W_OK | os.X_OK):
         raise misfit("no_writing", "folder")
