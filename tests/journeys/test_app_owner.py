@@ -128,6 +128,17 @@ def test_on_a_phone_buttons_of_the_record_do_not_touch(own_house: Running) -> No
         assert max(below, beside) >= 8
 
 
+def test_a_device_that_is_given_to_somebody_stands_with_them_at_once(own_house: Running) -> None:
+    own_house.atlas("token", "create", "--name", "spare tablet", "--role", "adult")
+    with opened(own_house, path="house/devices", viewport={"width": 390, "height": 844}) as page:
+        people = page.locator("section[aria-labelledby=people]")
+        expect(people).to_contain_text("Nobody has a device of their own yet.")
+        page.get_by_role("button", name="spare tablet").click()
+        page.get_by_label("Whose is it?").fill("Mia")
+        page.get_by_role("button", name="Save").click()
+        expect(people).to_contain_text("spare tablet", timeout=5_000)
+
+
 def test_a_model_that_no_button_fetches_says_what_does(own_house: Running) -> None:
     with opened(own_house, path="house/models") as page:
         coder = page.get_by_role("listitem").filter(has_text="Qwen2.5 Coder 1.5B")

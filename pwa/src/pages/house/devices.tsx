@@ -3,6 +3,7 @@
 import { useState } from "preact/hooks";
 import type { PeopleReply, TokenDeviceItem, TokenDevicesReply } from "../../api.ts";
 import { act } from "../../house/deeds.ts";
+import { announceChange } from "../../house/events.ts";
 import { useLive } from "../../house/live.ts";
 import { fetchMe } from "../../house/me.ts";
 import { Icon } from "../../parts/icon.tsx";
@@ -57,19 +58,11 @@ export function Devices() {
         <InviteSheet
           onClose={() => {
             setInviting(false);
-            void live.refresh();
+            announceChange("devices");
           }}
         />
       )}
-      {shown && (
-        <DeviceSheet
-          device={shown}
-          onClose={() => {
-            setShown(null);
-            void live.refresh();
-          }}
-        />
-      )}
+      {shown && <DeviceSheet device={shown} onClose={() => setShown(null)} />}
     </>
   );
 }
@@ -80,7 +73,9 @@ function DeviceSheet({ device, onClose }: { device: TokenDeviceItem; onClose: ()
   const [person, setPerson] = useState(device.person);
   const [sure, setSure] = useState(false);
   const [same, setSame] = useState(false);
-  const others = (useLive<PeopleReply>("/api/people").data.value?.people ?? []).map(({ name }) => name.toLowerCase());
+  const others = (useLive<PeopleReply>("/api/people", "devices").data.value?.people ?? []).map(({ name }) =>
+    name.toLowerCase(),
+  );
   const wanted = person.trim().toLowerCase();
   const known = wanted !== device.person.toLowerCase() && others.includes(wanted);
   const path = `/api/devices/${encodeURIComponent(device.name)}`;
@@ -131,7 +126,7 @@ function DeviceSheet({ device, onClose }: { device: TokenDeviceItem; onClose: ()
 }
 
 function People() {
-  const live = useLive<PeopleReply>("/api/people");
+  const live = useLive<PeopleReply>("/api/people", "devices");
   const say = words.value.house;
   return (
     <section aria-labelledby="people">

@@ -33,7 +33,7 @@ export function InviteSheet({ onClose }: { onClose: () => void }) {
 
 function Wanted({ onInvited }: { onInvited: (name: string, reply: InvitationReply) => void }) {
   const say = words.value.house;
-  const people = useLive<PeopleReply>("/api/people").data.value?.people ?? [];
+  const people = useLive<PeopleReply>("/api/people", "devices").data.value?.people ?? [];
   const rooms = useLive<RoomsReply>("/api/rooms").data.value?.rooms ?? [];
   const [name, person, room] = [useSignal(""), useSignal(""), useSignal("")];
   const [role, setRole] = useState<(typeof ROLES)[number]>("adult");

@@ -227,7 +227,7 @@ function Taken({ text, onRemove }: { text: string; onRemove: () => void }) {
 
 function Who({ fields, onChange }: PartProperties) {
   const say = words.value.house.rule;
-  const people = useLive<PeopleReply>("/api/people").data.value?.people.map(({ name }) => name) ?? [];
+  const people = useLive<PeopleReply>("/api/people", "devices").data.value?.people.map(({ name }) => name) ?? [];
   return (
     <>
       <Chips
