@@ -165,7 +165,9 @@ def test_a_card_is_moved_by_the_mouse_by_a_menu_and_by_keys_and_every_page_sees_
         expect(column(page, "Done", thing)).to_be_visible()
         column(page, "Done", thing).get_by_role("button", name=thing).focus()
         page.keyboard.press("Control+ArrowLeft")
-        expect(column(page, "Doing", thing)).to_be_visible()
+        expect(column(page, "Doing", thing).get_by_role("button", name=thing)).to_be_focused()
+        page.keyboard.press("Control+ArrowLeft")
+        expect(column(page, "To do", thing).get_by_role("button", name=thing)).to_be_focused()
 
 
 def test_a_note_is_written_found_and_shown_without_running_what_is_in_it(house, thing):

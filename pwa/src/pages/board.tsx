@@ -1,7 +1,7 @@
 /** Board: tasks in columns, moved by dragging, by "Move to…", or by Ctrl and an arrow. */
 
 import { useSignal } from "@preact/signals";
-import { useState } from "preact/hooks";
+import { useEffect, useRef, useState } from "preact/hooks";
 import type { BoardReply, TaskItem } from "../api.ts";
 import { agentQuery } from "../house/agent.ts";
 import { act } from "../house/deeds.ts";
@@ -21,15 +21,16 @@ type Column = keyof typeof words.value.board.columns;
 
 const idOf = (task: TaskItem) => task.id || task.title;
 
-function move(task: TaskItem, column: string): void {
-  if (column !== task.column)
-    void act("PATCH", `/api/tasks/${encodeURIComponent(idOf(task))}${agentQuery("?")}`, { column });
+async function move(task: TaskItem, column: string): Promise<boolean> {
+  if (column === task.column) return false;
+  return Boolean(await act("PATCH", `/api/tasks/${encodeURIComponent(idOf(task))}${agentQuery("?")}`, { column }));
 }
 
 export function Board() {
   const live = useLive<BoardReply>(`/api/tasks${agentQuery("?")}`, "tasks");
   const say = words.value.board;
   const dragged = useSignal<TaskItem | null>(null);
+  const moved = useRef("");
   const [shown, setShown] = useState<string | null>(null);
   return (
     <div class="page wide">
@@ -57,7 +58,7 @@ export function Board() {
                     onDragOver={(event) => event.preventDefault()}
                     onDrop={(event) => {
                       event.preventDefault();
-                      if (dragged.value) move(dragged.value, column);
+                      if (dragged.value) void move(dragged.value, column);
                       dragged.value = null;
                     }}
                   >
@@ -75,6 +76,7 @@ export function Board() {
                             columns={columns}
                             onOpen={() => setShown(idOf(task))}
                             dragged={dragged}
+                            moved={moved}
                           />
                         ))}
                     </ul>
@@ -95,10 +97,21 @@ interface CardProperties {
   columns: string[];
   onOpen: () => void;
   dragged: { value: TaskItem | null };
+  moved: { current: string }; // the card that was moved without a mouse, until it has the focus again in its new column
 }
 
-function Card({ task, columns, onOpen, dragged }: CardProperties) {
+function Card({ task, columns, onOpen, dragged, moved }: CardProperties) {
   const at = columns.indexOf(task.column);
+  const title = useRef<HTMLButtonElement>(null);
+  useEffect(() => {
+    if (moved.current !== idOf(task)) return;
+    moved.current = "";
+    title.current?.focus();
+  }, []);
+  async function follow(column: string): Promise<void> {
+    moved.current = idOf(task);
+    if (!(await move(task, column))) moved.current = "";
+  }
   return (
     <li
       class="card task"
@@ -113,6 +126,7 @@ function Card({ task, columns, onOpen, dragged }: CardProperties) {
       }}
     >
       <button
+        ref={title}
         type="button"
         class="task-title"
         aria-description={refusalOf("tasks.move") ? undefined : words.value.board.keys}
@@ -120,12 +134,12 @@ function Card({ task, columns, onOpen, dragged }: CardProperties) {
         onKeyDown={(event) => {
           if (!event.ctrlKey || (event.key !== "ArrowLeft" && event.key !== "ArrowRight")) return;
           const next = columns[at + (event.key === "ArrowRight" ? 1 : -1)];
-          if (next) move(task, next);
+          if (next) void follow(next);
         }}
       >
         {task.title}
       </button>
-      {!refusalOf("tasks.move") && <MoveTo task={task} columns={columns} />}
+      {!refusalOf("tasks.move") && <MoveTo task={task} columns={columns} onMove={follow} />}
       <TaskFacts task={task} />
     </li>
   );
@@ -146,13 +160,19 @@ function TaskFacts({ task }: { task: TaskItem }) {
   return facts.length ? <p class="soft">{facts.join(" · ")}</p> : null;
 }
 
-function MoveTo({ task, columns }: { task: TaskItem; columns: string[] }) {
+interface MoveToProperties {
+  task: TaskItem;
+  columns: string[];
+  onMove: (column: string) => void;
+}
+
+function MoveTo({ task, columns, onMove }: MoveToProperties) {
   const say = words.value.board;
   return (
     <label class="move">
       <span class="unseen">{`${say.moveTo}: ${task.title}`}</span>
       <Icon name="move" size={20} />
-      <select value="" onChange={(event) => move(task, event.currentTarget.value)}>
+      <select value="" onChange={(event) => onMove(event.currentTarget.value)}>
         <option value="" disabled>
           {say.moveTo}
         </option>
@@ -187,7 +207,7 @@ function TaskSheet({ task, columns, onClose }: { task: TaskItem; columns: string
         <Allowed tool="tasks.change">
           <TextField label={say.title} value={title} maxLength={500} required />
           <TextField label={say.dueLabel} value={due} maxLength={100} placeholder={task.due || say.dueExample} />
-          <MoveTo task={task} columns={columns} />
+          <MoveTo task={task} columns={columns} onMove={(column) => move(task, column)} />
           <p class="answers">
             {!refusalOf("tasks.remove") && (
               <button
