@@ -14,6 +14,7 @@ from atlas.agents.taught_sentences import TAUGHT_FILE, TaughtSentence, as_custom
 from atlas.conversation import Tool
 from atlas.errors import ConfigError
 from atlas.mcp.tools import Tools
+from atlas.own_words import own
 from atlas.understanding.custom import NONE, CustomReader, CustomSentences
 from atlas.understanding.custom_file import MOST_BYTES, read_custom
 from atlas.understanding.intents import PublicReader
@@ -89,8 +90,9 @@ class HouseSentences:
         if self._trouble:
             raise self._trouble
         counts = {self._files[0].name: len(self._written.examples), TAUGHT_FILE: len(self._taught.examples)}
-        return ", ".join(f"{count} intents in {file}" for file, count in counts.items() if count) or (
-            f"no {self._files[0].name}"
+        seen = own("{count} in {file}")
+        return ", ".join(seen.format(count=count, file=file) for file, count in counts.items() if count) or own(
+            "none yet"
         )
 
     async def _read(self, tools: Sequence[Tool]) -> None:

@@ -328,7 +328,7 @@ def _sentences(config: Config) -> Finding:
         count = sum(len(read_sentences(file, code).examples) for code, file in files.items())
     except ConfigError as trouble:
         return Finding("sentences", str(trouble), trouble.hint, grave=False)
-    seen = own("{count} intents in {file}") if count else own("no {file}")
+    seen = own("{count} in {file}") if count else own("none yet")
     return Finding("sentences", seen.format(count=count, file=FILE))
 
 

@@ -127,7 +127,7 @@ async def test_a_mistake_leaves_the_sentences_of_before_and_is_told(world: World
     with pytest.raises(ConfigError, match=r"sentences\.yaml, line 10: there is no tool timers\.begin"):
         await world.sentences.health()
     await world.writes(TEA)
-    assert await world.sentences.health() == "3 intents in sentences.yaml"
+    assert await world.sentences.health() == "3 in sentences.yaml"
 
 
 async def test_without_the_file_there_are_none(world: World) -> None:
@@ -135,7 +135,7 @@ async def test_without_the_file_there_are_none(world: World) -> None:
     world.file.unlink()
     await world.sentences.look()
     assert world.sentences() is None
-    assert await world.sentences.health() == "no sentences.yaml"
+    assert await world.sentences.health() == "none yet"
 
 
 async def test_they_are_held_to_the_tools_once_those_are_known(
@@ -145,7 +145,7 @@ async def test_they_are_held_to_the_tools_once_those_are_known(
     sentences = HouseSentences(tmp_path / FILE, "en", agents)
     (tmp_path / FILE).write_text(TEA.replace("timers.start", "timers.begin"))
     await sentences.look()
-    assert await sentences.health() == "3 intents in sentences.yaml"
+    assert await sentences.health() == "3 in sentences.yaml"
     agents.append(tools)
     await sentences.look()
     with pytest.raises(ConfigError, match="there is no tool"):
@@ -171,7 +171,7 @@ async def test_a_sentence_taught_by_pressing_is_done_at_once_beside_those_of_the
     await world.says("Pasta o'clock!")
     assert house.timers == {"pasta": 540}
     assert await world.says("our motto") == "Slowly but surely."
-    assert await world.sentences.health() == "3 intents in sentences.yaml, 1 intents in taught.json"
+    assert await world.sentences.health() == "3 in sentences.yaml, 1 in taught.json"
     await world.writes("intents: [")  # a mistake in the one takes nothing from the other
     assert [one.text for one in await teaching.list()] == ["pasta o'clock"]
     assert await teaching.remove(taught.id)

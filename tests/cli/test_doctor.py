@@ -128,7 +128,7 @@ def test_a_model_that_asks_for_a_card_which_is_not_here_is_noted(
 
 
 def test_a_mistake_in_the_sentences_of_the_house_is_told_by_its_line(settled: Config) -> None:
-    assert findings(settled)["sentences"].seen == "no sentences.yaml"
+    assert findings(settled)["sentences"].seen == "none yet"
     (settled.data / "sentences.yaml").write_text("intents:\n  clock.time: {data: [{sentences: [(oh]}]}\n")
     finding = findings(settled)["sentences"]
     assert "sentences.yaml, line 2: this is no sentence of hassil's" in finding.seen

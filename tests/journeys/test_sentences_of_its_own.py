@@ -35,10 +35,10 @@ intent_script:
 def file(house: Running) -> Iterator[Path]:
     file = house.data / "sentences.yaml"
     file.write_text(SENTENCES)
-    until(lambda: seen(house) == "2 intents in sentences.yaml", 30, "the sentences being read")
+    until(lambda: seen(house) == "2 in sentences.yaml", 30, "the sentences being read")
     yield file
     file.unlink()
-    until(lambda: seen(house) == "no sentences.yaml", 30, "the sentences being gone")
+    until(lambda: seen(house) == "none yet", 30, "the sentences being gone")
 
 
 def part(house: Running) -> dict[str, Any]:
