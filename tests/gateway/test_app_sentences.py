@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import re
+from typing import get_args
 
 from atlas.gateway.api.form_layouts import SENTENCES
 from tests.conftest import ROOT, for_every
+from tools_server.sdk.toolkit import Error
 
 STRINGS = ROOT / "pwa" / "src" / "strings"
+OUTCOMES = {"ok", "asked", "crashed", "cancelled", *get_args(Error)}  # of a row of the record
 OF_VOICES = {"voice_too_short", "voice_unlike", "no_person"}
 
 
@@ -27,3 +30,8 @@ def test_whatever_does_not_fit_a_form_has_a_sentence_in_the_app(language: str) -
 @for_every("language", ["en", "de"])
 def test_why_a_voice_is_not_recorded_has_a_sentence_in_the_app(language: str) -> None:
     assert codes_in(language, "codes") >= OF_VOICES
+
+
+@for_every("language", ["en", "de"])
+def test_whatever_comes_of_a_call_has_a_word_in_the_app(language: str) -> None:
+    assert codes_in(language, "outcomes") >= OUTCOMES

@@ -70,3 +70,4 @@ def test_two_timers_of_one_length_are_told_apart_by_when_they_were_started(
         alike = [text for text in texts if re.search(rf"{since} \d+:\d\d:\d\d", text)]
         assert len(alike) == 2, texts
         assert sum("kitchen" in text for text in texts) == 1
+        assert all(re.search(r"[15]0 (minutes|Minuten)", text) for text in texts), texts

@@ -10,7 +10,7 @@ import { Allowed } from "../parts/allowed.tsx";
 import { TextField } from "../parts/fields.tsx";
 import { Icon } from "../parts/icon.tsx";
 import { Loaded } from "../parts/loaded.tsx";
-import { clockOf, momentOf, secondOf } from "../parts/when.ts";
+import { clockOf, lengthOf, momentOf, secondOf } from "../parts/when.ts";
 import { WordsForm } from "../parts/words-form.tsx";
 import { words } from "../strings/index.ts";
 
@@ -81,7 +81,7 @@ function Timer({ timer, alike }: { timer: TimerItem; alike: boolean }) {
   const [since] = useState({ left: timer.left_seconds, at: now });
   if (since.left !== timer.left_seconds) Object.assign(since, { left: timer.left_seconds, at: now });
   const left = timer.state === "running" ? Math.max(0, since.left - (now - since.at)) : timer.left_seconds;
-  const name = timer.name || say.timerOf(clockOf(timer.seconds));
+  const name = timer.name || say.timerOf(lengthOf(timer.seconds));
   const path = `/api/timers/${encodeURIComponent(timer.id)}`;
   const ended = timer.state === "ended" || left === 0;
   return (

@@ -37,6 +37,18 @@ export const monthOf = (at: Date) => format({ month: "long", year: "numeric" }).
 export const weekdayOf = (at: Date) => format({ weekday: "short" }).format(at);
 export const dateOf = (at: Date) => format({ day: "numeric", month: "short", year: "numeric" }).format(at);
 
+/** "1 hour 20 minutes", "20 minutes", "90 seconds" as "1 minute 30 seconds". */
+export function lengthOf(seconds: number): string {
+  const whole = Math.round(seconds);
+  const parts = { hour: Math.floor(whole / 3600), minute: Math.floor(whole / 60) % 60, second: whole % 60 };
+  return Object.entries(parts)
+    .filter(([, count]) => count > 0)
+    .map(([unit, count]) =>
+      new Intl.NumberFormat(words.value.language, { style: "unit", unit, unitDisplay: "long" }).format(count),
+    )
+    .join(" ");
+}
+
 /** "0:09", "12:30", "1:05:00". */
 export function clockOf(seconds: number): string {
   const left = Math.max(0, Math.round(seconds));
