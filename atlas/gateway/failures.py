@@ -23,6 +23,7 @@ STATUS_OF_CODE = {
     "model_not_found": 404,
     "not_found": 404,
     "invalid_pairing": 403,
+    "wrong_code": 403,
     "request_timeout": 408,
     "request_too_large": 413,
     "misdirected_request": 421,

@@ -27,7 +27,8 @@ ALPHABET = "ABCDEFGHJKMNPQRSTVWXYZ23456789"  # nothing that is easily taken for 
 SETUP_CHARACTERS = 8  # 39 bits, and ten tries
 DIGITS = 6
 LONGEST_SECRET = 64
-NOT_OPEN = "invalid_pairing"  # the code of that error
+SHORTEST_LINK = 20  # no code that people type is as long
+NOT_OPEN, WRONG_CODE = "invalid_pairing", "wrong_code"  # the codes of these errors
 
 
 @dataclass(slots=True)
@@ -98,13 +99,14 @@ class Pairings:
     async def take_up(self, secret: str) -> PairedDevice:
         """Let in whoever has the secret of an open invitation, which is closed by that.
 
-        Raises `RequestError` (`invalid_pairing`) for any other secret, without saying which kind was nearly right.
+        Raises `RequestError` for any other secret, without saying which kind was nearly right: `wrong_code` while a
+        code that people type is open, whose tries are counted, else `invalid_pairing`.
         It is closed before anything is waited for, so of two who come at once one is let in. What the store refuses
         opens it again.
         """
         invitation = self._closed_by(secret)
         if invitation is None:
-            raise _not_open()
+            raise self._refusal(secret)
         try:
             if not await self._is_vouched_for(invitation):
                 raise _not_open()
@@ -132,7 +134,7 @@ class Pairings:
         """
         invitation = self._closed_by(secret)
         if invitation is None:
-            raise _not_open()
+            raise self._refusal(secret)
         self._reopen(invitation)
         return invitation
 
@@ -159,6 +161,16 @@ class Pairings:
             self._setup, taken = _tried(self._setup, typed)
             return taken
         return None
+
+    def _refusal(self, secret: str) -> RequestError:
+        """Return what whoever sent a secret is told: only one that was typed can have been mistyped."""
+        if len(_plain(secret)) < SHORTEST_LINK and (self._digits or self._setup):
+            return RequestError(
+                "that code is not right",
+                code=WRONG_CODE,
+                hint="compare it with what is shown; after a few wrong tries it closes",
+            )
+        return _not_open()
 
     def _reopen(self, invitation: Invitation) -> None:
         if invitation.tries == 0:

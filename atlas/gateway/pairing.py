@@ -10,7 +10,7 @@ from atlas.conversation import Actor
 from atlas.errors import RequestError
 from atlas.fields import Fields
 from atlas.gateway.auth import Guesses, address_of, clear_cookie, held_token, is_private, require, set_cookie
-from atlas.gateway.invitations import Pairings
+from atlas.gateway.invitations import NOT_OPEN, WRONG_CODE, Pairings
 from atlas.gateway.pairing_page import POLICY, pairing_page
 from atlas.gateway.wire import json_body
 
@@ -39,7 +39,7 @@ def routes(pairings: Pairings, guesses: Guesses) -> list[Route]:
                 return JSONResponse({"here": here.device, "device": invited.name, "role": invited.role}, 409)
             device = await pairings.take_up(fields.text("secret"))
         except RequestError as refused:
-            if refused.code == "invalid_pairing":
+            if refused.code in (NOT_OPEN, WRONG_CODE):
                 await guesses.wrong(f"pairing {address_of(request)}")
             raise
         values = {"device": device.name, "role": device.role}

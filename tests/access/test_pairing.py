@@ -125,6 +125,22 @@ async def test_five_wrong_digits_close_them_whoever_typed_them() -> None:
         await pairings.take_up(right)
 
 
+async def test_who_mistypes_an_open_code_is_told_to_look_again_until_it_is_closed() -> None:
+    pairings = Pairings(Doors())
+
+    async def refusal(secret: str) -> str:
+        with pytest.raises(RequestError) as refused:
+            await pairings.take_up(secret)
+        return refused.value.code
+
+    assert await refusal("000000") == "invalid_pairing", "nothing is open that could be mistyped"
+    right = pairings.invite(invited("screen", "satellite"), digits=True).secret
+    wrong = f"{(int(right) + 1) % 10**6:06}"
+    assert await refusal(right[:-1]) == "wrong_code", "a digit too few costs no try"
+    assert await refusal("x" * 22) == "invalid_pairing", "a link is not typed"
+    assert [await refusal(wrong) for _ in range(5)] == ["wrong_code"] * 4 + ["invalid_pairing"]
+
+
 async def test_new_digits_take_the_place_of_the_old() -> None:
     pairings = Pairings(Doors())
     pairings.invite(invited("screen", "satellite"), digits=True).secret = "000000"
@@ -461,7 +477,7 @@ async def test_a_real_browser_pairs_by_its_link_and_by_typed_digits(config, data
         await screen.goto(f"{world.url}/pair")
         await screen.get_by_label("Six digits").fill("12 34")
         await screen.get_by_role("button").click()
-        await screen.get_by_text("not open").wait_for()
+        await screen.get_by_text("not right").wait_for()
         await screen.get_by_label("Six digits").fill(f"{digits[:3]} {digits[3:]}")
         await screen.get_by_role("button").click()
         await screen.wait_for_url(re.compile(r"/(#.*)?$"))

@@ -34,8 +34,8 @@ export const en = {
   },
   door: {
     title: "Who is there?",
-    how: "Somebody who lives here lets this browser in: on their device under House, Devices, by a QR code or six digits.",
-    digits: "I have six digits",
+    how: "Somebody who lives here lets this browser in: on their device under House, Devices, by a QR code or six digits. A new house shows its setup code where Atlas was started.",
+    digits: "I have six digits or a setup code",
     orToken:
       "Or with a token. The owner's first one is in secrets/owner.token in the data folder; others are made where Atlas runs:",
     command: ".venv/bin/atlas token create --name my-phone --role adult",
