@@ -125,10 +125,11 @@ class RoomClient:
         if not isinstance(event, TurnStarted) or event.reason != "announcement":
             return ()
         self._said = event.turn_id.replace("turn_", "resp_")
-        if not (self._ringing and self._reports):
+        ring = self._ringing
+        if not ring:
             return ()
-        ring, self._has_rung = self._ringing, True
-        self.rang_timer = ring.kind == "timer"
+        if self._reports:
+            self._has_rung, self.rang_timer = True, ring.kind == "timer"
         return (message("atlas.ring", id=ring.id, tone=ring.kind, times=ring.times),)
 
     def heeds(self, text: str) -> bool:

@@ -49,3 +49,21 @@ test("what was begun to be said and dropped leaves no entry, and what is committ
   story.event(more("four", "Who"));
   assert.deepEqual(shown(story), ["person: Turn on", "person: Who"]);
 });
+
+test("what rings again and again stands once in the conversation, as it was told last", () => {
+  const story = new Story();
+  const rings = (id: string, text: string) => {
+    story.event({ type: "atlas.ring", id } as RealtimeEvent);
+    answered(story, text, "completed");
+  };
+  rings("pizza", "Your pizza timer is done.");
+  rings("tea", "Your tea timer is done.");
+  rings("pizza", "Your pizza timer ended 1 minute ago.");
+  answered(story, "It is five.", "completed");
+  rings("tea", "Your tea timer ended 1 minute ago.");
+  assert.deepEqual(shown(story), [
+    "house: Your pizza timer ended 1 minute ago.",
+    "house: Your tea timer ended 1 minute ago.",
+    "house: It is five.",
+  ]);
+});

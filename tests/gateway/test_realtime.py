@@ -624,6 +624,18 @@ async def test_a_room_that_rings_heeds_what_is_about_the_ring_and_no_other_talk(
         assert [turn.text for turn in small.chat.turns] == ["stop it", "why is the sky blue"]
 
 
+async def test_a_page_is_told_what_rings_so_that_it_shows_that_once(small: SmallHouse) -> None:
+    async with calling(small) as caller, anyio.create_task_group() as tasks:
+        await caller.send("input_audio_buffer.clear")
+        await caller.until("input_audio_buffer.cleared")
+        (speaker,) = small.house._speakers.near("the owner", "")
+        assert speaker.ring
+        for times in (0, 1):
+            tasks.start_soon(speaker.ring, "Your timer has ended.", Ringing("timer_1", "timer", times))
+            assert (await caller.until("atlas.ring")).id == "timer_1"
+            await caller.until("response.done")
+
+
 async def test_whoever_called_a_room_in_the_moment_of_a_ring_is_answered(small: SmallHouse) -> None:
     small.ear.lines = ["why is the sky blue", "and the sea", "the bus is late"]
     small.house.is_about_ring = lambda text: False

@@ -43,6 +43,8 @@ export class Story {
   private spoken = new Map<string, Entry>(); // by item: what the person said
   private growing = ""; // the item that is still being said, whose first words are shown
   private answer: Entry | null = null;
+  private ringing = ""; // what the next answer is a ring of
+  private rings = new Map<string, Entry>(); // by what rings: it is told again and again, and stands here once
   private count = 0;
 
   clear(): void {
@@ -50,6 +52,8 @@ export class Story {
     this.spoken.clear();
     this.growing = "";
     this.answer = null;
+    this.ringing = "";
+    this.rings.clear();
   }
 
   /** Add what the person typed. */
@@ -124,7 +128,10 @@ export class Story {
         break;
       case "response.created":
         this.announcement.value = "";
-        this.answer = this.add("house", "", "waiting");
+        this.answer = this.beginAnswer();
+        break;
+      case "atlas.ring":
+        this.ringing = event.id;
         break;
       case "atlas.tool_started":
         this.beginDeed(event);
@@ -164,6 +171,17 @@ export class Story {
     if (!text) this.remove(entry);
     entry.text.value = text;
     entry.state.value = "done";
+  }
+
+  /** The answer that begins: an entry of its own, or that of the ring before, whose words it puts right. */
+  private beginAnswer(): Entry {
+    const before = this.rings.get(this.ringing);
+    const entry = before && this.entries.value.includes(before) ? before : this.add("house", "", "waiting");
+    entry.text.value = "";
+    entry.state.value = "waiting";
+    if (this.ringing) this.rings.set(this.ringing, entry);
+    this.ringing = "";
+    return entry;
   }
 
   private beginDeed({ call_id, name, arguments: given }: RealtimeEvent): void {
