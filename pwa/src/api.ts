@@ -488,7 +488,8 @@ export interface MeReply {
   /** What the role may, by the one table of roles: a page offers nothing else */
   rights: ("manage" | "assent" | "reside" | "household" | "papers" | "lists" | "presence" | "announce" | "mail" | "remove" | "send" | "unlock")[];
   room: string;
-  language: string;
+  /** That the house understands, the usual one first */
+  languages: string[];
   agents: string[];
   version: string;
   /** Whether a cookie of the browser lets the caller in, which no page can show */

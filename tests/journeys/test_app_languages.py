@@ -117,6 +117,20 @@ def test_what_is_pressed_is_answered_in_the_language_of_the_app(
         assert not foreign(page, locale, "board")
 
 
+@pytest.mark.parametrize("locale", OTHER)
+def test_what_is_offered_to_be_said_is_what_the_house_understands(
+    languages_house: tuple[str, Running], locale: str
+) -> None:
+    languages, house = languages_house
+    spoken = locale[:2] if languages == "two" else languages
+    with opened(house, locale=locale) as page:
+        connected(page)
+        idea = {"en": "What time is it?", "de": "Wie spät ist es?"}[spoken]
+        expect(page.locator(".ideas").get_by_role("button").first).to_have_text(idea)
+        note = page.get_by_text(re.compile("This house understands German|Dieses Haus versteht Englisch"))
+        expect(note).to_have_count(0 if locale[:2] == spoken else 1)
+
+
 GERMAN_TALK, ENGLISH_TALK = ("wie spät ist es", r"Es ist \d.*"), ("what time is it", r"It's .*")
 TALK = {"de": [GERMAN_TALK], "en": [ENGLISH_TALK], "two": [GERMAN_TALK, ENGLISH_TALK, GERMAN_TALK]}
 

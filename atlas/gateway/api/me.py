@@ -23,7 +23,7 @@ class MeReply(ApiReply):
     role: Role
     rights: list[Right] = Field(description="What the role may, by the one table of roles: a page offers nothing else")
     room: str
-    language: str
+    languages: list[str] = Field(description="That the house understands, the usual one first")
     agents: list[str]
     version: str
     by_cookie: bool = Field(description="Whether a cookie of the browser lets the caller in, which no page can show")
@@ -31,7 +31,7 @@ class MeReply(ApiReply):
 
 @router.get("")
 async def me(caller: AnyCaller, request: Request) -> MeReply:
-    """Tell who the caller is, the agents they may talk to (the usual one first), and the house's language."""
+    """Tell who the caller is, the agents they may talk to (the usual one first), and the house's languages."""
     actor = caller.actor
     return MeReply(
         person=actor.person,
@@ -39,7 +39,7 @@ async def me(caller: AnyCaller, request: Request) -> MeReply:
         role=actor.role,
         rights=sorted(RIGHTS[actor.role]),
         room=actor.room,
-        language=caller.house.config.house.language,
+        languages=list(caller.house.config.house.spoken),
         agents=list(agents_of(caller)),
         version=__version__,
         by_cookie=is_by_cookie(request),

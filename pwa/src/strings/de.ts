@@ -67,6 +67,8 @@ export const de: Words = {
     ideas: ["Wie spät ist es?", "Stell einen Timer auf zehn Minuten"],
     listIdea: "Setz Milch auf die Einkaufsliste",
     helpIdea: "Was kann ich sagen?",
+    houseSpeaks: (language: string) => `Dieses Haus versteht ${language}.`,
+    changeLanguage: "Seine Sprache ändern",
     firstSteps: "Und zum Einrichten:",
     steps: { settings: "Sagen, wo zu Hause ist", devices: "Ein Telefon hereinlassen" },
     ideasLabel: "Zum Ausprobieren",

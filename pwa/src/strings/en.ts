@@ -65,6 +65,8 @@ export const en = {
     ideas: ["What time is it?", "Set a timer for ten minutes"],
     listIdea: "Add milk to the shopping list",
     helpIdea: "What can I say?",
+    houseSpeaks: (language: string) => `This house understands ${language}.`,
+    changeLanguage: "Change its language",
     firstSteps: "And to settle in:",
     steps: { settings: "Say where home is", devices: "Let in a phone" },
     ideasLabel: "Things to try",

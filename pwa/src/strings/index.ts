@@ -10,6 +10,11 @@ const others: Partial<Record<string, () => Promise<Words>>> = {
   de: async () => (await import("./de.ts")).de,
 };
 
+/** The words of another language than that in force; English where there are none. */
+export async function wordsOf(language: string): Promise<Words> {
+  return (await others[language]?.()) ?? en;
+}
+
 effect(() => {
   document.documentElement.dir = words.value.direction;
 });

@@ -1,17 +1,18 @@
 /** Talk: what was said, one big button, and a field for those who type. */
 
 import { useSignal } from "@preact/signals";
-import { useEffect, useRef } from "preact/hooks";
+import { useEffect, useRef, useState } from "preact/hooks";
 import { agent } from "../house/agent.ts";
 import { say as sayToHouse, story, talk } from "../house/house.ts";
-import { may } from "../house/me.ts";
+import { may, me } from "../house/me.ts";
 import { prefer, preferences } from "../house/preferences.ts";
 import { refusalOf } from "../house/refused.ts";
 import { AgentSwitch, agentName } from "../parts/agent-switch.tsx";
 import { useFollow } from "../parts/follow.ts";
 import { Icon } from "../parts/icon.tsx";
 import { hrefOf } from "../route.ts";
-import { words } from "../strings/index.ts";
+import type { Words } from "../strings/en.ts";
+import { words, wordsOf } from "../strings/index.ts";
 import { EntryView } from "./entry.tsx";
 import { TalkButton } from "./talk-button.tsx";
 import { WhileOut } from "./while-out.tsx";
@@ -52,12 +53,21 @@ function Log() {
 
 function Welcome() {
   const say = words.value.talk;
-  const ideas = [...say.ideas, ...(refusalOf("lists.add") ? [] : [say.listIdea]), say.helpIdea];
+  const spoken = useSpoken();
+  const { ideas: first, listIdea, helpIdea } = spoken.talk;
+  const ideas = [...first, ...(refusalOf("lists.add") ? [] : [listIdea]), helpIdea];
+  const isForeign = spoken.language !== words.value.language;
   return (
     <div class="welcome">
       <p class="hello">{say.hello[partOfDay(new Date().getHours())]}</p>
       <p>{say.welcome}</p>
-      <ul class="ideas" aria-label={say.ideasLabel}>
+      {isForeign && (
+        <p>
+          {say.houseSpeaks(nameOf(spoken.language))}{" "}
+          {may("manage") && <a href={hrefOf("house", "settings")}>{say.changeLanguage}</a>}
+        </p>
+      )}
+      <ul class="ideas" aria-label={say.ideasLabel} lang={spoken.language} translate={!isForeign}>
         {ideas.map((idea) => (
           <li key={idea}>
             <button type="button" onClick={() => sayToHouse(idea)}>
@@ -86,6 +96,21 @@ function Welcome() {
     </div>
   );
 }
+
+/** The words in which the house can be asked: those of this page where it understands them. */
+function useSpoken(): Words {
+  const languages = me.value?.languages ?? [];
+  const language = languages.includes(words.value.language) ? "" : (languages[0] ?? "");
+  const [others, setOthers] = useState<Words | null>(null);
+  useEffect(() => {
+    setOthers(null);
+    if (language) void wordsOf(language).then(setOthers);
+  }, [language]);
+  return others ?? words.value;
+}
+
+const nameOf = (language: string) =>
+  new Intl.DisplayNames([words.value.language], { type: "language" }).of(language) ?? language;
 
 function partOfDay(hour: number): "night" | "morning" | "day" | "evening" {
   if (hour < 5 || hour >= 22) return "night";
