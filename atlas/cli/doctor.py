@@ -217,7 +217,8 @@ def _voice(config: Config, language: str, speech: SpeechConfig) -> Iterator[Find
         return
     if speech.tts == "espeak":
         seen = own("espeak-ng speaks {language}: no voice for Piper in that language is here")
-        yield Finding("voice", seen.format(language=language))
+        advice = own("fetch a voice that speaks {language}: the app has it under Models, a terminal in `atlas models`")
+        yield Finding("voice", seen.format(language=language), advice.format(language=language), grave=False)
     elif speech.voice == USUAL:
         advice = own("fetch a voice that speaks {language} (`atlas models`), or install espeak-ng")
         seen = own("the usual voice speaks no {language}")

@@ -252,6 +252,19 @@ def test_a_model_on_the_disk_is_chosen_and_counts_at_the_next_start(own_house: R
     assert "gpu = 0" in (own_house.data / "atlas.toml").read_text()
 
 
+def test_who_chooses_a_language_without_a_voice_here_is_told_and_led_to_one(own_house: Running) -> None:
+    with opened(own_house, path="house/settings") as page:
+        chosen = page.locator("select[id$='-language']")
+        hint = page.get_by_text("no good voice is here yet")
+        chosen.select_option(label="German")
+        expect(hint).to_contain_text("German")
+        chosen.select_option(label="English")
+        expect(hint).to_have_count(0)
+        chosen.select_option(label="German")
+        page.get_by_role("link", name="Fetch a voice").click()
+        expect(page.get_by_role("listitem").filter(has_text="Thorsten").get_by_role("button")).not_to_have_count(0)
+
+
 def test_a_mistyped_code_is_refused_in_the_language_of_the_browser(own_house: Running) -> None:
     with opened(own_house, locale="de-DE", stopped="status of 400") as page:
         page.goto(f"{own_house.url}/pair")

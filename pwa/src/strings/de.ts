@@ -401,6 +401,8 @@ export const de: Words = {
       `Gespeichertes steht in ${file}; alles andere bleibt dort, wie es ist. Es gilt sofort, wenn beim Feld nichts anderes steht; was nicht sein kann, ändert nichts.`,
     waiting: (labels) => `Gespeichert, gilt aber erst nach einem Neustart von Atlas: ${labels}.`,
     atOnce: "gilt sofort",
+    noVoice: (languages: string) => `${languages}: Eine gute Stimme ist noch nicht da, und eine blecherne springt ein.`,
+    toVoices: "Eine Stimme holen",
     nextStart: "gilt ab dem nächsten Start",
     waits: "wartet auf den nächsten Start",
     countsLater: "Es gilt, sobald Atlas neu gestartet wurde.",

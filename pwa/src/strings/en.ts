@@ -395,6 +395,8 @@ export const en = {
       `Saved settings stand in ${file}, where all else stays as it is written. They count at once unless the field says otherwise; what cannot be changes nothing.`,
     waiting: (labels: string) => `Saved, and waiting for Atlas to be started again: ${labels}.`,
     atOnce: "counts at once",
+    noVoice: (languages: string) => `${languages}: no good voice is here yet, and a robotic one will stand in.`,
+    toVoices: "Fetch a voice",
     nextStart: "counts at the next start",
     waits: "waits for the next start",
     countsLater: "It counts when Atlas is started again.",

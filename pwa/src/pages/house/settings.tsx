@@ -2,13 +2,14 @@
 
 import { Fragment } from "preact";
 import { useEffect, useRef, useState } from "preact/hooks";
-import type { FormFieldItem, FormSaved, FormTried, SettingForm, SettingFormsReply } from "../../api.ts";
+import type { FormFieldItem, FormSaved, FormTried, ModelsReply, SettingForm, SettingFormsReply } from "../../api.ts";
 import { request } from "../../house/api.ts";
 import { useLive } from "../../house/live.ts";
 import { agentName } from "../../parts/agent-switch.tsx";
 import { type FormResult, useFormResult } from "../../parts/form-result.ts";
 import { Icon } from "../../parts/icon.tsx";
 import { Loaded } from "../../parts/loaded.tsx";
+import { hrefOf } from "../../route.ts";
 import { words } from "../../strings/index.ts";
 
 type Filled = Record<string, string>;
@@ -308,8 +309,24 @@ function Field({ form, field, text, problem, onInput }: FieldProperties) {
           {...typed}
         />
       )}
+      {field.name === "language" && <VoiceHint spoken={shown.split(",").filter(Boolean)} />}
       {below}
     </div>
+  );
+}
+
+/** That a language would be spoken by a voice that merely stands in, with the way to a better one. */
+function VoiceHint({ spoken }: { spoken: string[] }) {
+  const say = words.value.settings;
+  const { data } = useLive<ModelsReply>("/api/models");
+  const voices = data.value?.models.filter(({ role, on_disk }) => role === "tts" && on_disk);
+  const mute = voices && spoken.filter((language) => !voices.some(({ name }) => name.startsWith(`${language}_`)));
+  if (!mute?.length) return null;
+  const names = mute.map((language) => say.choices[language as keyof typeof say.choices] ?? language);
+  return (
+    <span class="soft">
+      {say.noVoice(names.join(", "))} <a href={hrefOf("house", "models")}>{say.toVoices}</a>
+    </span>
   );
 }
 
