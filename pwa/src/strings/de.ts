@@ -891,7 +891,7 @@ export const de: Words = {
       teen: "Jugendlich",
       child: "Kind",
       guest: "Gast",
-      satellite: "Satellit",
+      satellite: "Lautsprecher eines Raums",
     },
     room: "Raum, in dem es steht (leer: es wird getragen)",
     revoke: "Zugang entziehen",

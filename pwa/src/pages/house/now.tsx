@@ -2,6 +2,7 @@
 
 import type { AgentsReply, HealthReply, RoomsReply, UpstreamReply, UsageReply } from "../../api.ts";
 import { useLive } from "../../house/live.ts";
+import { agentName } from "../../parts/agent-switch.tsx";
 import { Icon } from "../../parts/icon.tsx";
 import { Loaded } from "../../parts/loaded.tsx";
 import { LogLine } from "../../parts/log-line.tsx";
@@ -82,7 +83,7 @@ function Agents() {
             {agents.map((agent) => (
               <li key={agent.name} class="row column-row">
                 <p class="name">
-                  {agent.name}
+                  {agentName(agent.name)}
                   {agent.usual && <span class="count">{say.usual}</span>}
                 </p>
                 <p class="soft">
@@ -110,7 +111,7 @@ function Usage() {
               <li key={one.agent} class="row column-row">
                 <p>{one.sentence}</p>
                 {one.budget !== null && one.spent !== null && (
-                  <progress max={one.budget} value={one.spent} aria-label={one.agent} />
+                  <progress max={one.budget} value={one.spent} aria-label={agentName(one.agent)} />
                 )}
               </li>
             ))}
