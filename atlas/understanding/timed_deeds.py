@@ -59,6 +59,7 @@ class TimedDeeds:
         self._until, self._lasts, self._lasting_thing = (pattern(words, one) for one in ("until", "lasts", "amount_of"))
         self._not_yet, self._before, self._event = (pattern(words, one) for one in ("not_yet", "before", "event"))
         self._it, self._in_turn = pattern(words, "pronoun"), pattern(words, "in_turn")
+        self._others = pattern(words, "others")
         self._span, self._meanwhile = pattern(words, "span"), pattern(words, "meanwhile")
         self._off, self._back, self._keeps = (pattern(words, one) for one in ("off", "back", "keeps"))
         self._condition, self._comes, self._real = (pattern(words, one) for one in ("condition", "comes", "real"))
@@ -76,7 +77,7 @@ class TimedDeeds:
             return None
         if waits := self._for_a_timer(text, turn):
             return waits
-        masked, times = self._masked(text)
+        masked, times = ("", []) if self._others.search(text) else self._masked(text)
         if not 0 < len(times) <= MOST_TIMES:
             return None
         if self._before.search(masked):  # "ten minutes before we're home", and nobody knows when that is

@@ -129,7 +129,6 @@ def test_a_value_is_set_as_it_is_put_right(text: str, arguments: dict[str, Any])
         "in case I fall asleep, turn the telly off",
         "should it get too hot, close the kitchen blind",
         "the moment the film ends, lights on",
-        "as soon as the baby wakes, put the hall light on",
         "repeat after me: open the garage door",
     ],
 )

@@ -106,6 +106,8 @@ def test_what_stays_on_is_not_touched_before_its_end(language: str, text: str, w
         ("en", "if I'm not back by nine, lock the front door"),
         ("en", "when I'm still up at eleven turn the hall light off"),
         ("en", "don't turn the hall light off till five"),
+        ("en", "as soon as the baby wakes, put the hall light on"),
+        ("en", "repeat after me: open the garage door"),
         ("en", "when did you turn the hall light off, at six?"),
         ("en", "the kids leave the hall light on until ten"),
         ("de", "der Laden hat bis fünf auf"),
@@ -122,6 +124,7 @@ def test_a_remark_or_a_condition_in_earnest_sets_nothing_for_later(language: str
 @pytest.mark.parametrize(
     ("language", "text", "tool"),
     [
+        ("en", "turn the kettle on and set a pasta timer for ten minutes", "home.turn"),
         ("en", "I've been cold for an hour, turn the bedroom heating up", "home.adjust"),
         ("en", "turn off the hall light, I'm leaving in ten minutes", "home.turn"),
         ("en", "is the bedroom heating on until nine?", "home.state"),
@@ -131,7 +134,9 @@ def test_a_remark_or_a_condition_in_earnest_sets_nothing_for_later(language: str
     ],
 )
 def test_a_time_that_belongs_to_a_remark_puts_nothing_off(language: str, text: str, tool: str) -> None:
-    assert deeds(text, language) == [(tool, None)]
+    first, *others = deeds(text, language)
+    assert first == (tool, None)
+    assert [one for one, _ in others] in ([], ["timers.start"])
 
 
 @pytest.mark.parametrize(
