@@ -951,6 +951,14 @@ async def test_everything_else_of_home_assistant_is_understood_and_told_by_its_s
     assert await opened.said("home.turn", on=True, kind="light", floor="downstairs") == "The Hall light is now on."
 
 
+async def test_half_is_half_of_what_is(assistant: Any) -> None:
+    opened, _, _ = assistant
+    await opened.said("home.set", device="hall light", brightness=80)
+    assert await opened.said("home.adjust", device="hall light", what="brightness", times=0.5) == (
+        "The Hall light is now at 40 percent."
+    )
+
+
 async def test_a_home_assistant_that_counts_in_fahrenheit_is_told_and_answers_so(data: Path) -> None:
     async with assisted(data, unit="°F") as (opened, small, _):
         small.states["climate.all"]["attributes"] |= {"temperature": 66, "current_temperature": 68}

@@ -65,6 +65,7 @@ def test_a_wish_that_breaks_off_waits_for_its_rest(language: str, first: str, re
         ("de", "mach das"),
         ("de", "lass ihn rein"),
         ("de", "ist sie da"),
+        ("de", "das war nicht meine"),
     ],
 )
 def test_a_whole_sentence_does_not_wait(language: str, text: str) -> None:
