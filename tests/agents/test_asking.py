@@ -234,7 +234,7 @@ def small(grammar: Grammar, tools: ScriptedTools, confirmations: HouseConfirmati
         ("no", NOTHING_OPEN),
         ("yes please, do it", NOTHING_OPEN),
         ("Okay!", "All right."),
-        ("ok thanks", "All right."),
+        ("ok thanks", "You're welcome."),
         ("never mind", "All right."),
     ],
 )
