@@ -40,6 +40,8 @@ export interface AlarmItem {
   rule: string;
   /** Seconds since 1970 */
   at: number;
+  /** `at` on the house's clocks, by ISO 8601 without an offset */
+  iso: string;
   due_at: number | null;
   /** When it last rang to its end and nobody stopped it, or see `silent` */
   missed_at: number | null;
@@ -737,6 +739,8 @@ export interface ReminderItem {
   heard: string;
   /** The moment that it is about, in seconds since 1970 */
   at: number | null;
+  /** `at` on the house's clocks, by ISO 8601 without an offset */
+  iso: string;
   /** When it is said next; null when it was said in vain, or waits for a voice */
   due_at: number | null;
   /** When it was said long after its moment, for the house was off then */

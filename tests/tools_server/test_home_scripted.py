@@ -407,7 +407,7 @@ async def test_robots_set_out_and_come_back_by_their_verbs_and_by_on_and_off(sma
         ({"measure": "temperature", "device": "heating"},
          "The temperature of the Thermostat in the Living Room is 19.5 degrees."),
         ({"measure": "target", "device": "heating"},
-         "The target temperature of the Thermostat in the Living Room is 20 degrees."),
+         "The Thermostat in the Living Room is set to 20 degrees."),
         ({"measure": "battery", "device": "phone"}, "The Phone Battery says 58 percent."),
         ({"measure": "battery", "device": "robbie"}, "The battery level of Robbie is 96 percent."),
         ({"measure": "volume", "device": "radio"}, "The volume of the Radio in the Kitchen is 40 percent."),

@@ -22,6 +22,7 @@ class AlarmItem(ApiReply):
     room: str
     rule: str = Field(description="A recurrence rule of RFC 5545; empty for once")
     at: float = Field(description="Seconds since 1970")
+    iso: str = Field(default="", description="`at` on the house's clocks, by ISO 8601 without an offset")
     due_at: float | None
     missed_at: float | None = Field(description="When it last rang to its end and nobody stopped it, or see `silent`")
     silent: bool = Field(description="Whether it was missed because it did not ring: the house was off, say")

@@ -24,6 +24,7 @@ class ReminderItem(ApiReply):
     rule: str = Field(description="A recurrence rule of RFC 5545; empty for once")
     heard: str = Field(description="Whom it waits to hear; empty when it waits for a time")
     at: float | None = Field(default=None, description="The moment that it is about, in seconds since 1970")
+    iso: str = Field(default="", description="`at` on the house's clocks, by ISO 8601 without an offset")
     due_at: float | None = Field(
         description="When it is said next; null when it was said in vain, or waits for a voice"
     )
