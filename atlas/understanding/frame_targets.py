@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from atlas.understanding.frame_deeds import FrameTarget
-from atlas.understanding.frame_words import LEAST_LETTERS, Token
+from atlas.understanding.frame_words import LEAST_LETTERS, Token, spelled
 from atlas.understanding.names import GUARDED, NamedDevice, Names
 
 QUANTITIES = ("any", "all", "which", "how_many")  # of things, that a question asks for
@@ -122,11 +122,11 @@ class Targets:
         nearby = [one for one in all_of_it if here and one.room == here]
         nick = next((one.value for one in tokens if one.category == "nickname"), "")
         if nick and not any(one.category == "quantity" for one in tokens):  # "both lights", of whose reason it is
-            for near in (inside,) if rooms else (nearby, inside):
+            for near in (inside,) if rooms else (nearby or inside,):
                 fits = [one for one in near if _has_word(one, self._nicknames.get(nick, ()))]
                 if not fits and nick == "big":  # of two, the one that is not the little one
                     little = [one for one in near if _has_word(one, self._nicknames.get("little", ()))]
-                    fits = [one for one in near if one not in little] if little else []
+                    fits = [one for one in near if one not in little] if little else [*filter(_is_of_its_room, near)]
                 if len(fits) == 1:
                     return FrameTarget(kind, {"device": fits[0].name}, fits[0].shape)
         if rooms and not inside:  # "the door of the patio" is the patio door, wherever it is
@@ -189,6 +189,12 @@ def _ends_in(part: str, word: str) -> bool:
 
 def _parts(device: NamedDevice) -> list[str]:
     return device.name.casefold().split()
+
+
+def _is_of_its_room(device: NamedDevice) -> bool:
+    """Whether a device is called after the room that it is in: "Twins' Light" of Twins' Room."""
+    room, name = spelled(device.room), spelled(device.name)
+    return bool(room and name) and (name[0] in room or name[0].startswith("".join(room)))
 
 
 def _has_word(device: NamedDevice, wanted: Sequence[str]) -> bool:

@@ -45,6 +45,7 @@ class Lexicon:
         self._list: str = words.get("list", "")
         self._compounds: bool = words.get("compounds", False)
         self._plural = tuple(words.get("plural", ()))
+        self._no_parts: frozenset[str] = frozenset(words.get("no_parts", "").split())
         self._synonyms: Sequence[Sequence[str]] = words.get("rooms", ())
         self._things: Sequence[Sequence[str]] = words.get("things", ())
         self._words = {asking: _lexicon(words, asking=asking) for asking in (False, True)}
@@ -121,7 +122,7 @@ class Lexicon:
 
     def _part_of_a_compound(self, word: str, names: Names) -> Token | None:
         """Return the one device whose name begins or ends with a word: "Arbeitsplatte" of Arbeitsplattenlicht."""
-        if not self._compounds or len(word) <= LEAST_LETTERS:
+        if not self._compounds or len(word) <= LEAST_LETTERS or word in self._no_parts:
             return None
         joined = self._joined(names)
         called = [device for spelling, device in joined if spelling.startswith(word)]

@@ -189,6 +189,7 @@ class Parser:
         self._lacks: Mapping[str, tuple[str, Sequence[str]]] = words.get("lacks", {})
         self._lacks_text: Mapping[str, str] = words.get("lacks_text", {})
         self._says: Mapping[str, str] = words.get("says", {})
+        self._says_value: Mapping[str, str] = words.get("says_value", {})
         self._rewrites, self._sums = (
             Rewrites((way, str(to)) for way, to in words.get(table, ())).written for table in ("rewrites", "sums")
         )
@@ -344,17 +345,28 @@ class Parser:
             tool, given = command.due_tool, command.due_arguments
             named = str(given.get("device") or words["it"])
             text = words["text"] or _words_of(given)
-            deeds.append(self._says.get(act_of(tool, given), "{text}").format(it=named, text=text))
-        return ", ".join(dict.fromkeys([*deeds, *amounts]))
+            deeds.append(self._asked(act_of(tool, given), given, {"it": named, "text": text}))
+        spoken_words = " ".join(deeds)
+        return ", ".join(
+            dict.fromkeys([*deeds, *(one for one in amounts if self._grammar.digits(one) not in spoken_words)])
+        )
 
     def _label(self, act: str, commands: Sequence[Command], reading: _Reading) -> str:
         """Return the words in which it is asked whether commands are meant: "turn off the lamp, later"."""
         words = reading.words(self._says["nothing"])
         if commands[0].tool != LATER:
             act = act_of(commands[0].tool, commands[0].arguments) if act == LATER else act
-            return self._says[act].format(**words)
+            question = self._asked(act, commands[0].arguments, words)
+            return ", ".join([question, *(reading.text[one.start : one.end] for one in reading.waits())])
         deed = commands[0].arguments
         return self._says[LATER].format(deed=self._says[act_of(deed["tool"], deed["arguments"])].format(**words))
+
+    def _asked(self, act: str, given: Mapping[str, Any], words: Mapping[str, str]) -> str:
+        """Return how a deed is asked about, with the value that is set: "set the lamp to 40 percent"."""
+        value = given.get(act)
+        if act not in self._says_value or not isinstance(value, (int, float)):
+            return self._says.get(act, "{text}").format(**words)
+        return self._says_value[act].format(**words, value=f"{value:g}")
 
     def _commands(
         self, likely: LikelyAct, reading: _Reading, names: Names, room: str, before: Before

@@ -134,7 +134,9 @@ class SecondThoughts:
         that = any(self._that.fullmatch(other.left) for clause in rest for other in self._read(clause))
         that = that and self._article.sub("", exception.left) != exception.left
         alone = that or not (self._wants(rest) or any(frames.only_names(clause, turn.names) for clause in rest))
-        of_devices = last.last is not None and last.last.name.startswith("home.") and last.last.name != "home.state"
+        of_devices = (
+            last.last is not None and last.last.name.startswith("home.") and last.last.name not in ("home.state", SCENE)
+        )
         return TurnMeaning(reply=self._says_denied) if spared and of_devices and alone and (names_it or that) else None
 
     def _of_part(

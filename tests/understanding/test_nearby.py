@@ -28,6 +28,15 @@ ENGLISH = Names(
     ),
     tuple(map(NamedPlace, ("Lounge", "Nursery", "Hall"))),
 )
+BIG = Names(
+    (
+        NamedDevice("Deckenlampe", "light", "Küche", can=CAN),
+        NamedDevice("Kinderzimmerlicht", "light", "Kinderzimmer", can=CAN),
+        NamedDevice("Sternenlampe", "light", "Kinderzimmer", can=CAN),
+        NamedDevice("Schreibtischlampe", "light", "Büro", can=CAN),
+    ),
+    tuple(map(NamedPlace, ("Küche", "Kinderzimmer", "Büro"))),
+)
 
 
 @for_every(
@@ -50,3 +59,26 @@ def test_a_kind_for_a_name_does_not_reach_into_another_room(language: str, room:
     [command] = meant.commands
     assert command == Command("home.open", command.arguments)
     assert command.arguments["device"] == device
+
+
+def test_the_big_light_of_a_room_is_called_after_it_and_none_of_another_room() -> None:
+    meant = reader("de").understand(Turn("", "mach das große Licht aus", replace(HOUSE, room="Kinderzimmer"), 0.0), BIG)
+    assert meant.commands == (Command("home.turn", {"on": False, "device": "Kinderzimmerlicht"}),)
+
+
+def test_a_verb_is_no_part_of_a_name_that_begins_with_it() -> None:
+    meant = reader("de").understand(Turn("", "schreib das auch auf", replace(HOUSE, room="Küche"), 0.0), BIG)
+    assert not meant.commands
+
+
+@for_every(
+    ("language", "text", "when"),
+    [
+        ("en", "remind me to turn the pie in fifteen", "in fifteen minutes"),
+        ("de", "erinner mich in zwanzig, die Nudeln abzugießen", None),
+        ("de", "erinner mich an die Wäsche in zwanzig", "in 20 minutes"),
+    ],
+)
+def test_a_bare_number_that_a_sentence_ends_with_is_of_minutes(language: str, text: str, when: str | None) -> None:
+    meant = reader(language).understand(Turn("", text, HOUSE, 0.0), BIG)
+    assert [one.arguments.get("when") for one in meant.commands] == ([when] if when else [])
