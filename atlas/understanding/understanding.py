@@ -186,6 +186,8 @@ class Reader:
             return Understanding(turn.text, commands=custom.commands, custom=custom, plain=beside.plain)
         if about := self._talk_requests.about(heard):
             return Understanding(turn.text, about=about, plain=beside.plain)
+        if beside.help and not self._goes_on.dictation(self._turns.beside_history(heard)):
+            return beside
         if unsure := self._hearing.one_of(turn, lambda other: self.understand(other, names)):
             return beside.meaning(unsure)
         if guessed := self._guessed(heard):

@@ -267,6 +267,27 @@ def test_a_history_that_a_model_or_a_client_broke_breaks_no_turn(
         reader.understand(Turn("", words, HOUSE, 0.0, history=history), HOUSE_NAMES)
 
 
+@pytest.mark.parametrize(
+    ("text", "tool", "reply"),
+    [
+        ("gibt es neue Nachrichten", "messages.list", "Es gibt keine neuen Nachrichten."),
+        ("was steht heute an", "calendar.list", "Im Kalender steht heute nichts."),
+    ],
+)
+def test_who_asks_for_help_behind_a_look_is_not_told_once_more_what_was_looked_up(
+    text: str, tool: str, reply: str
+) -> None:
+    history = (
+        Message("user", text),
+        Message("assistant", calls=(ToolCall("c1", tool, {}),)),
+        Message("tool", '{"ok": true, "data": {}}', call_id="c1"),
+        Message("assistant", reply),
+    )
+    meant = german_reader().understand(Turn("", "Was kann ich sagen?", HOUSE, 0.0, history=history), HOUSE_NAMES)
+    assert meant.help
+    assert not meant.commands
+
+
 def test_what_was_done_before_is_meant_by_words_that_name_nothing() -> None:
     before = Before("on", {"on": True, "device": "Leselampe"}, ("Leselampe",))
     meant = german()._meant([], HOUSE_NAMES, before)  # as the commands are made
