@@ -11,6 +11,13 @@ import { WordsForm } from "../parts/words-form.tsx";
 import { hrefOf, route } from "../route.ts";
 import { words } from "../strings/index.ts";
 
+/** What the tools call the list that every house has, whatever its language. */
+const SHOPPING = "shopping";
+
+/** How a list is called on the page. */
+const titleOf = (name: string) =>
+  name === SHOPPING ? words.value.lists.shopping : name.charAt(0).toLocaleUpperCase() + name.slice(1);
+
 export function Lists() {
   const live = useLive<ListsReply>("/api/lists", "lists");
   const say = words.value.lists;
@@ -20,8 +27,7 @@ export function Lists() {
       <Loaded live={live}>
         {({ lists }) => {
           const names = lists.map(({ name }) => name);
-          const usual = names.includes(say.shopping) ? say.shopping : (names[0] ?? say.shopping);
-          const chosen = route.value.rest[0] ?? usual;
+          const chosen = route.value.rest[0] ?? SHOPPING;
           const shown = names.includes(chosen) ? lists : [...lists, { name: chosen, left: 0 }];
           return (
             <>
@@ -33,7 +39,7 @@ export function Lists() {
                       href={hrefOf("lists", name)}
                       aria-current={name === chosen ? "true" : undefined}
                     >
-                      {name.charAt(0).toLocaleUpperCase() + name.slice(1)}
+                      {titleOf(name)}
                       {left > 0 && <span class="count">{left}</span>}
                     </a>
                   </li>
@@ -62,10 +68,10 @@ function OneList({ name, exists }: { name: string; exists: boolean }) {
   const say = words.value.lists;
   const path = `/api/lists/${encodeURIComponent(name)}`;
   return (
-    <section aria-label={name}>
+    <section aria-label={titleOf(name)}>
       <Allowed tool="lists.add">
         <WordsForm
-          label={say.addTo(name)}
+          label={say.addTo(titleOf(name))}
           placeholder={say.add}
           onAdd={(typed) =>
             act(
@@ -110,7 +116,7 @@ function Items({ name, path }: { name: string; path: string }) {
         }
         return (
           <>
-            {open.length > 0 && <Entries items={open} path={path} label={name} />}
+            {open.length > 0 && <Entries items={open} path={path} label={titleOf(name)} />}
             {done.length > 0 && (
               <details class="done" open={open.length === 0}>
                 <summary>{say.ticked(done.length)}</summary>

@@ -193,9 +193,9 @@ export const de: Words = {
     whenExample: "Morgen um 9 Uhr",
   },
   lists: {
-    shopping: "einkaufen",
+    shopping: "Einkaufen",
     add: "Milch, Brot",
-    addTo: (list: string) => `Auf ${list} setzen`,
+    addTo: (list: string) => `Auf die Liste ${list} setzen`,
     empty: "Nichts steht darauf",
     emptyHow: "Schreib oben, oder sag „setz Milch auf die Einkaufsliste“.",
     ticked: (count: number) => `${count} abgehakt`,

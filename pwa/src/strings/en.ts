@@ -191,7 +191,7 @@ export const en = {
     whenExample: "Tomorrow at 9",
   },
   lists: {
-    shopping: "shopping",
+    shopping: "Shopping",
     add: "Milk, bread",
     addTo: (list: string) => `Add to ${list}`,
     empty: "Nothing on it",
