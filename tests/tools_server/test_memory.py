@@ -144,4 +144,4 @@ async def test_usage_is_what_the_ledger_counted(world: Any) -> None:
     await world.ok("timers.start", seconds=60)
     shown = await world.ok("ledger.show")
     assert (shown.data["calls"], shown.data["spent"]) == (2, 3)  # looking is a call, too
-    assert shown.text == "Family has made 2 calls today, for 3 of 20000 units; 19997 are left."
+    assert shown.text == "Family has used tools 2 times today: 1 percent of what a day allows."

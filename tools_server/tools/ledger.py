@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Annotated
 
 from pydantic import Field
@@ -26,13 +27,11 @@ async def show(
     usage = dict(call.gate.usage(name))
     if not usage:
         return Result(_("Nobody counts here what is used."), {"agent": name, "budget": None})
-    calls = _("one call") if usage["calls"] == 1 else _("{calls} calls").format(calls=usage["calls"])
-    spent = _("{name} has made {calls} today").format(name=capital(name), calls=calls)
-    if usage["budget"] is None:
-        return Result(_("{spent} and has no budget to keep to.").format(spent=spent), usage)
-    return Result(
-        _("{spent}, for {spent2} of {budget} units; {left} are left.").format(
-            spent=spent, spent2=usage["spent"], budget=usage["budget"], left=usage["left"]
-        ),
-        usage,
+    words = (
+        _("{name} has used tools once today") if usage["calls"] == 1 else _("{name} has used tools {count} times today")
     )
+    spent = words.format(name=capital(name), count=usage["calls"])
+    if usage["budget"] is None:
+        return Result(_("{spent}. Nothing limits that.").format(spent=spent), usage)
+    percent = math.ceil(100 * usage["spent"] / max(1, usage["budget"]))
+    return Result(_("{spent}: {percent} percent of what a day allows.").format(spent=spent, percent=percent), usage)

@@ -810,6 +810,8 @@ export const de: Words = {
     usual: "üblich",
     calledBy: (names: string) => `gerufen mit „${names}“`,
     usage: "Heute verbraucht",
+    used: (calls: number, percent: number | null) =>
+      `Werkzeuge wurden ${calls === 1 ? "einmal" : `${calls}-mal`} benutzt${percent === null ? "." : `: ${percent} % von dem, was ein Tag erlaubt.`}`,
     rooms: "Räume",
     noSatellite: "dort hört niemand zu",
     noRooms: "Noch keine Räume. Eine Gerätezentrale bringt sie mit, oder ein Satellit, der einen Raum bekommt.",

@@ -799,6 +799,8 @@ export const en = {
     usual: "usual",
     calledBy: (names: string) => `called by “${names}”`,
     usage: "Used today",
+    used: (calls: number, percent: number | null) =>
+      `Tools were used ${calls === 1 ? "once" : `${calls} times`}${percent === null ? "." : `: ${percent}% of what a day allows.`}`,
     rooms: "Rooms",
     noSatellite: "nobody listens there",
     noRooms: "No rooms yet. A hub of devices brings them, or a satellite that is given a room.",

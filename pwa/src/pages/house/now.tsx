@@ -98,6 +98,10 @@ function Agents() {
   );
 }
 
+/** How many percent of its day an agent has used; `null` where nothing limits it. */
+const partOf = ({ budget, spent }: UsageReply["agents"][number]) =>
+  budget === null || spent === null ? null : Math.ceil((100 * spent) / Math.max(1, budget));
+
 function Usage() {
   const live = useLive<UsageReply>("/api/usage");
   const say = words.value.house;
@@ -109,7 +113,8 @@ function Usage() {
           <ul class="card rows">
             {agents.map((one) => (
               <li key={one.agent} class="row column-row">
-                <p>{one.sentence}</p>
+                <p class="name">{agentName(one.agent)}</p>
+                <p class="soft">{say.used(one.calls ?? 0, partOf(one))}</p>
                 {one.budget !== null && one.spent !== null && (
                   <progress max={one.budget} value={one.spent} aria-label={agentName(one.agent)} />
                 )}
