@@ -5,6 +5,7 @@ import { act } from "../house/deeds.ts";
 import { useLive } from "../house/live.ts";
 import { refusalOf } from "../house/refused.ts";
 import { Allowed } from "../parts/allowed.tsx";
+import { capital } from "../parts/capital.ts";
 import { Icon } from "../parts/icon.tsx";
 import { Empty, Loaded } from "../parts/loaded.tsx";
 import { WordsForm } from "../parts/words-form.tsx";
@@ -15,8 +16,7 @@ import { words } from "../strings/index.ts";
 const SHOPPING = "shopping";
 
 /** How a list is called on the page. */
-const titleOf = (name: string) =>
-  name === SHOPPING ? words.value.lists.shopping : name.charAt(0).toLocaleUpperCase() + name.slice(1);
+const titleOf = (name: string) => (name === SHOPPING ? words.value.lists.shopping : capital(name));
 
 export function Lists() {
   const live = useLive<ListsReply>("/api/lists", "lists");

@@ -7,6 +7,7 @@ import { act } from "../house/deeds.ts";
 import { useLive } from "../house/live.ts";
 import { refusalOf } from "../house/refused.ts";
 import { Allowed } from "../parts/allowed.tsx";
+import { capital } from "../parts/capital.ts";
 import { TextField } from "../parts/fields.tsx";
 import { Icon } from "../parts/icon.tsx";
 import { Loaded } from "../parts/loaded.tsx";
@@ -81,7 +82,7 @@ function Timer({ timer, alike }: { timer: TimerItem; alike: boolean }) {
   const [since] = useState({ left: timer.left_seconds, at: now });
   if (since.left !== timer.left_seconds) Object.assign(since, { left: timer.left_seconds, at: now });
   const left = timer.state === "running" ? Math.max(0, since.left - (now - since.at)) : timer.left_seconds;
-  const name = timer.name || say.timerOf(lengthOf(timer.seconds));
+  const name = capital(timer.name) || say.timerOf(lengthOf(timer.seconds));
   const path = `/api/timers/${encodeURIComponent(timer.id)}`;
   const ended = timer.state === "ended" || left === 0;
   return (

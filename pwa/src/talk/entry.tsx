@@ -2,6 +2,7 @@
 
 import { undo } from "../house/deeds.ts";
 import { story } from "../house/house.ts";
+import { capital } from "../parts/capital.ts";
 import { Icon, type IconName } from "../parts/icon.tsx";
 import { words } from "../strings/index.ts";
 import type { Deed, Entry } from "./story.ts";
@@ -61,7 +62,7 @@ export function DeedCard({ deed, answer }: { deed: Deed; answer: string }) {
       <Icon name={ICONS[family] ?? "tool"} size={22} />
       <div>
         <p class="kind">{deed.state === "done" ? (say.kinds[family] ?? say.kinds.other) : say.deed[deed.state]}</p>
-        {!repeats && <p class="sentence">{sentence.charAt(0).toLocaleUpperCase() + sentence.slice(1)}</p>}
+        {!repeats && <p class="sentence">{capital(sentence)}</p>}
       </div>
       {deed.receipt && <Undo deed={deed} />}
       {deed.state !== "running" && <Call deed={deed} />}
