@@ -1,8 +1,8 @@
-/** Which weeks a calendar shows of a month. */
+/** Which weeks a calendar shows of a month, and when an event ends. */
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { isoDay, monthDays, weekOf, weeksGone } from "../src/parts/days.ts";
+import { endOf, isoDay, monthDays, weekOf } from "../src/parts/days.ts";
 
 const ends = (days: Date[]) => [isoDay(days[0]), isoDay(days[days.length - 1]), days.length];
 const day = (text: string) => new Date(`${text}T12:00`);
@@ -13,19 +13,16 @@ test("a month is shown in whole weeks from Monday", () => {
   assert.deepEqual(ends(weekOf(day("2026-11-29"))), ["2026-11-23", "2026-11-29", 7]);
 });
 
-test("the month of today begins with this week, and shows four at least", () => {
-  const today = day("2026-11-28");
-  assert.equal(weeksGone(today, today), 4);
-  assert.deepEqual(ends(monthDays(today, 4)), ["2026-11-23", "2026-12-20", 28]);
-  assert.deepEqual(ends(monthDays(day("2026-10-26"), weeksGone(day("2026-10-26"), day("2026-10-26")))), [
-    "2026-10-26",
-    "2026-11-22",
-    28,
-  ]); // the clocks went back the day before
+test("a month in which the clocks go back has no week too few", () => {
+  assert.deepEqual(ends(monthDays(day("2026-10-26"))), ["2026-09-28", "2026-11-01", 35]);
 });
 
-test("of no other month anything is left out", () => {
-  assert.equal(weeksGone(day("2026-12-01"), day("2026-11-28")), 0);
-  assert.equal(weeksGone(day("2025-11-28"), day("2026-11-28")), 0);
-  assert.equal(weeksGone(day("2026-12-03"), day("2026-12-03")), 0);
+test("an event ends on its last day, at its hour, or in the night behind it", () => {
+  assert.equal(endOf("2026-12-04", "", "", ""), "");
+  assert.equal(endOf("2026-12-04", "", "2026-12-06", ""), "2026-12-06");
+  assert.equal(endOf("2026-12-04", "18:00", "", ""), "");
+  assert.equal(endOf("2026-12-04", "18:00", "", "20:30"), "2026-12-04T20:30");
+  assert.equal(endOf("2026-12-31", "20:00", "", "02:00"), "2027-01-01T02:00");
+  assert.equal(endOf("2026-12-04", "18:00", "2026-12-06", "12:00"), "2026-12-06T12:00");
+  assert.equal(endOf("2026-12-04", "18:00", "2026-12-04", ""), "", "which the house takes for an hour");
 });

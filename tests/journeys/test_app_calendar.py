@@ -37,6 +37,26 @@ def test_what_the_house_refuses_is_said_inside_the_sheet(own_house: Running) -> 
         expect(page.get_by_role("dialog")).to_have_count(0, timeout=ANSWER_MS)
 
 
+def test_a_new_event_has_an_end_of_its_own_or_a_last_day(own_house: Running) -> None:
+    last = IN_THREE_DAYS + timedelta(days=2)
+    with opened(own_house, path="calendar", viewport=PHONE) as page:
+        for what, time, until, ends in (("concert", "20:00", "01:30", ""), ("hike", "", "", str(last))):
+            page.get_by_role("button", name="New event").click()
+            page.get_by_label("What").fill(what)
+            page.get_by_label("Day", exact=True).fill(IN_THREE_DAYS.isoformat())
+            page.get_by_label("Time (empty: all day)").fill(time)
+            if until:
+                page.get_by_label("Until").fill(until)
+            page.get_by_label("Last day").fill(ends)
+            page.get_by_role("button", name="Save").click()
+            expect(page.get_by_role("dialog")).to_have_count(0, timeout=ANSWER_MS)
+        events = {event["title"]: event for event in events_of(own_house, page, TODAY, TODAY + timedelta(days=7))}
+        assert events["concert"]["end"][:16] == f"{IN_THREE_DAYS + timedelta(days=1)}T01:30"
+        assert events["hike"]["end"][:10] == str(last + timedelta(days=1)), "the day behind its last, as calendars have it"
+        page.locator(".event", has_text="concert").first.click()
+        expect(page.get_by_role("dialog")).to_contain_text(re.compile(r"20:00 – .*1:30"))
+
+
 @pytest.mark.parametrize(
     ("locale", "labels", "choice"),
     [

@@ -6,7 +6,7 @@ import type { EventItem, EventReply, EventsReply } from "../api.ts";
 import { act, attempt } from "../house/deeds.ts";
 import { useLive } from "../house/live.ts";
 import { refusalOf } from "../house/refused.ts";
-import { addDays, isoDay, midnight, monthDays, weekOf, weeksGone } from "../parts/days.ts";
+import { addDays, endOf, isoDay, midnight, monthDays, weekOf } from "../parts/days.ts";
 import { TextField } from "../parts/fields.tsx";
 import { useFormResult } from "../parts/form-result.ts";
 import { FormTrouble } from "../parts/form-trouble.tsx";
@@ -24,9 +24,7 @@ export function Calendar() {
   const [at, setAt] = useState(new Date());
   const [adding, setAdding] = useState(false);
   const [shown, setShown] = useState<EventItem | null>(null);
-  const [whole, setWhole] = useState(false); // the month from its first week on, those that are over too
-  const gone = span === "month" && !whole ? weeksGone(at, new Date()) : 0;
-  const days = span === "day" ? [at] : span === "week" ? weekOf(at) : monthDays(at, gone);
+  const days = span === "day" ? [at] : span === "week" ? weekOf(at) : monthDays(at);
   const live = useLive<EventsReply>(
     `/api/calendar?from=${isoDay(days[0])}&to=${isoDay(days[days.length - 1])}`,
     "calendar",
@@ -35,10 +33,6 @@ export function Calendar() {
     setAt(
       span === "month" ? new Date(at.getFullYear(), at.getMonth() + forward, 1) : addDays(at, forward * days.length),
     );
-  function showToday(): void {
-    setAt(new Date());
-    setWhole(false);
-  }
   const title = span === "day" ? dayOf(at) : monthOf(span === "week" ? days[3] : at);
   return (
     <div class="page wide">
@@ -62,7 +56,7 @@ export function Calendar() {
           </button>
         </div>
         <div class="chips">
-          <button type="button" class="plain" onClick={showToday}>
+          <button type="button" class="plain" onClick={() => setAt(new Date())}>
             {say.today}
           </button>
           {(["day", "week", "month"] as const).map((name) => (
@@ -86,11 +80,6 @@ export function Calendar() {
           };
           return span === "month" ? (
             <>
-              {gone > 0 && (
-                <button type="button" class="quiet earlier" onClick={() => setWhole(true)}>
-                  {say.weeksGone(gone)}
-                </button>
-              )}
               <Month days={days} month={at.getMonth()} events={events} onDay={openDay} />
               <Coming days={days} events={events} onShow={setShown} />
             </>
@@ -107,6 +96,16 @@ export function Calendar() {
 
 /** A date alone is a day here, wherever one is; a moment is what it is. */
 const startOf = ({ start, all_day }: EventItem) => new Date(all_day ? `${start.slice(0, 10)}T00:00` : start);
+
+/** Behind when an event starts, when it ends: nothing where it is a day long, or has no end. */
+function endsOn(event: EventItem): string {
+  if (!event.end) return "";
+  const start = startOf(event);
+  const end = event.all_day ? addDays(new Date(`${event.end.slice(0, 10)}T00:00`), -1) : new Date(event.end);
+  const day = midnight(end) === midnight(start) ? "" : dayOf(end);
+  const ends = [day, event.all_day ? "" : timeOf(end)].filter(Boolean).join(", ");
+  return ends && ` – ${ends}`;
+}
 
 function eventsOf(day: Date, events: EventItem[]): EventItem[] {
   const [from, to] = [midnight(day), midnight(addDays(day, 1))];
@@ -230,13 +229,16 @@ function NewEvent({ day, onClose }: { day: Date; onClose: () => void }) {
   const title = useSignal("");
   const date = useSignal(isoDay(day));
   const time = useSignal("");
+  const lastDay = useSignal("");
+  const until = useSignal("");
   const place = useSignal("");
   const [repeat, setRepeat] = useState<keyof typeof REPEATS>("never");
   const [result, run] = useFormResult();
   function save(event: SubmitEvent): void {
     event.preventDefault();
     const start = time.value ? `${date.value}T${time.value}` : date.value;
-    const body = { title: title.value.trim(), start, place: place.value.trim(), repeat: REPEATS[repeat] };
+    const end = endOf(date.value, time.value, lastDay.value, until.value);
+    const body = { title: title.value.trim(), start, end, place: place.value.trim(), repeat: REPEATS[repeat] };
     void run(async () => {
       await attempt<EventReply>("POST", "/api/calendar", body);
       onClose();
@@ -250,6 +252,10 @@ function NewEvent({ day, onClose }: { day: Date; onClose: () => void }) {
         <div class="side-by-side">
           <TextField label={say.date} value={date} type="date" required />
           <TextField label={say.time} value={time} type="time" />
+        </div>
+        <div class="side-by-side">
+          <TextField label={say.lastDay} value={lastDay} type="date" />
+          {time.value && <TextField label={say.until} value={until} type="time" />}
         </div>
         <TextField label={say.place} value={place} maxLength={200} />
         <label>
@@ -307,6 +313,7 @@ function EventSheet({ event, onClose }: { event: EventItem; onClose: () => void 
         <p>
           {dayOf(start)}
           {!event.all_day && `, ${timeOf(start)}`}
+          {endsOn(event)}
         </p>
         {event.series && <p class="soft">{say.series}</p>}
         <TextField label={say.title} value={title} maxLength={200} required />

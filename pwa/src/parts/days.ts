@@ -1,7 +1,5 @@
 /** Days and weeks as values: no words and no clock of their own. Weeks begin on Monday. */
 
-const FEWEST_WEEKS = 4; // of the month of today: what is coming may lie in the next one
-
 export function midnight(at: Date): number {
   return new Date(at.getFullYear(), at.getMonth(), at.getDate()).getTime();
 }
@@ -22,21 +20,24 @@ const daysFrom = (first: Date, count: number) => Array.from({ length: count }, (
 
 export const weekOf = (at: Date) => daysFrom(mondayOf(at), 7);
 
-/** The weeks of a month that are over, if today is in it: how many Mondays before this one. */
-export function weeksGone(at: Date, today: Date): number {
-  if (at.getFullYear() !== today.getFullYear() || at.getMonth() !== today.getMonth()) return 0;
-  return weeksBetween(mondayOf(new Date(at.getFullYear(), at.getMonth(), 1)), mondayOf(today));
-}
-
-/** The whole weeks that show a month, without the first `gone` of them; never fewer than four then. */
-export function monthDays(at: Date, gone = 0): Date[] {
+/** The whole weeks that show a month. */
+export function monthDays(at: Date): Date[] {
   const first = mondayOf(new Date(at.getFullYear(), at.getMonth(), 1));
   const last = new Date(at.getFullYear(), at.getMonth() + 1, 0);
-  const weeks = weeksBetween(first, mondayOf(last)) + 1 - gone;
-  return daysFrom(addDays(first, 7 * gone), 7 * (gone ? Math.max(FEWEST_WEEKS, weeks) : weeks));
+  return daysFrom(first, 7 * (weeksBetween(first, mondayOf(last)) + 1));
 }
 
 /** Between two Mondays; a night on which clocks are changed makes no difference. */
 function weeksBetween(one: Date, other: Date): number {
   return Math.round((midnight(other) - midnight(one)) / (7 * 86_400_000));
+}
+
+/**
+ * When an event ends, as the house reads it: "" where that is left to it. Of whole days it is the last one; a clock that
+ * is not behind the first is one of the next day, where no day is given.
+ */
+export function endOf(day: string, time: string, lastDay: string, until: string): string {
+  if (!time || !until) return lastDay === day ? "" : lastDay;
+  const sameDay = until > time ? day : isoDay(addDays(new Date(`${day}T00:00`), 1));
+  return `${lastDay || sameDay}T${until}`;
 }

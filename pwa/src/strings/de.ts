@@ -261,7 +261,6 @@ export const de: Words = {
     spans: { day: "Tag", week: "Woche", month: "Monat" },
     today: "Heute",
     earlier: "Früher",
-    weeksGone: (count: number) => (count === 1 ? "1 frühere Woche" : `${count} frühere Wochen`),
     later: "Später",
     coming: "Demnächst",
     allDay: "Ganztägig",
@@ -271,6 +270,8 @@ export const de: Words = {
     date: "Tag",
     time: "Uhrzeit (leer: ganztägig)",
     clock: "Uhrzeit",
+    lastDay: "Letzter Tag (leer: derselbe)",
+    until: "Bis (leer: eine Stunde)",
     place: "Wo",
     repeat: "Wiederholt sich",
     repeats: {

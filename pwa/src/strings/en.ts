@@ -258,7 +258,6 @@ export const en = {
     spans: { day: "Day", week: "Week", month: "Month" },
     today: "Today",
     earlier: "Earlier",
-    weeksGone: (count: number) => (count === 1 ? "1 earlier week" : `${count} earlier weeks`),
     later: "Later",
     allDay: "All day",
     coming: "Coming up",
@@ -268,6 +267,8 @@ export const en = {
     date: "Day",
     time: "Time (empty: all day)",
     clock: "Time",
+    lastDay: "Last day (empty: the same)",
+    until: "Until (empty: an hour)",
     place: "Where",
     repeat: "Repeats",
     repeats: {
