@@ -52,7 +52,9 @@ def test_a_new_event_has_an_end_of_its_own_or_a_last_day(own_house: Running) -> 
             expect(page.get_by_role("dialog")).to_have_count(0, timeout=ANSWER_MS)
         events = {event["title"]: event for event in events_of(own_house, page, TODAY, TODAY + timedelta(days=7))}
         assert events["concert"]["end"][:16] == f"{IN_THREE_DAYS + timedelta(days=1)}T01:30"
-        assert events["hike"]["end"][:10] == str(last + timedelta(days=1)), "the day behind its last, as calendars have it"
+        assert events["hike"]["end"][:10] == str(last + timedelta(days=1)), (
+            "the day behind its last, as calendars have it"
+        )
         page.locator(".event", has_text="concert").first.click()
         expect(page.get_by_role("dialog")).to_contain_text(re.compile(r"20:00 – .*1:30"))
 

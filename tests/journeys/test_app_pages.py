@@ -114,6 +114,9 @@ def test_an_alarm_in_words_and_a_reminder(house, thing):
         page.get_by_label("When is the new alarm?").fill("every weekday at 6:30")
         page.keyboard.press("Enter")
         expect(page.get_by_role("switch", name=re.compile("6:30"))).to_have_attribute("aria-checked", "true")
+        expect(
+            page.locator(".clock", has_text=re.compile(r"6:30\sAM")).first
+        ).to_be_visible()  # as in the words below it
         page.get_by_role("switch", name=re.compile("6:30")).click()
         expect(page.get_by_role("switch", name=re.compile("6:30"))).to_have_attribute("aria-checked", "false")
         page.get_by_label("When is the new alarm?").fill("when the cows come home")

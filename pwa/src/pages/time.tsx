@@ -184,7 +184,7 @@ function Alarm({ alarm }: { alarm: AlarmItem }) {
   return (
     <li class="row">
       <div class="grow">
-        <p class="clock">{alarm.due_at ? momentOf(alarm.due_at) : alarm.when}</p>
+        <p class="clock">{alarm.due_at ? momentOf(alarm.due_at, alarm.rule !== "") : alarm.when}</p>
         <p class="soft">
           {[alarm.name, alarm.rule ? alarm.when : "", alarm.person, alarm.room].filter(Boolean).join(" · ")}
         </p>

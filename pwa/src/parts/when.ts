@@ -5,8 +5,8 @@ import { midnight } from "./days.ts";
 
 const DAY_MS = 86_400_000;
 
-function format(options: Intl.DateTimeFormatOptions): Intl.DateTimeFormat {
-  return new Intl.DateTimeFormat(words.value.language === "en" ? localeOfEnglish() : words.value.language, options);
+function format(options: Intl.DateTimeFormatOptions, english = localeOfEnglish()): Intl.DateTimeFormat {
+  return new Intl.DateTimeFormat(words.value.language === "en" ? english : words.value.language, options);
 }
 
 /** Twelve hours or twenty-four, and which order: as this browser's own English has it. */
@@ -14,10 +14,13 @@ function localeOfEnglish(): string {
   return navigator.languages.find((name) => name.startsWith("en")) ?? "en-GB";
 }
 
-/** "14:05", "Tomorrow, 7:00", "Fri 4 Dec, 7:00". */
-export function momentOf(seconds: number): string {
+const CLOCK: Intl.DateTimeFormatOptions = { hour: "numeric", minute: "2-digit" };
+const HOUSE_ENGLISH = "en-US"; // the house says "6:30 AM" to everybody
+
+/** "14:05", "Tomorrow, 7:00", "Fri 4 Dec, 7:00"; beside words of the house, its clock is read as it says it. */
+export function momentOf(seconds: number, besideWords = false): string {
   const at = new Date(seconds * 1000);
-  const time = format({ hour: "numeric", minute: "2-digit" }).format(at);
+  const time = format(CLOCK, besideWords ? HOUSE_ENGLISH : undefined).format(at);
   const days = Math.round((midnight(at) - midnight(new Date())) / DAY_MS);
   if (days === 0) return time;
   if (days === 1) return `${words.value.when.tomorrow}, ${time}`;
@@ -31,7 +34,7 @@ export function secondOf(seconds: number): string {
   return day + format({ hour: "numeric", minute: "2-digit", second: "2-digit" }).format(at);
 }
 
-export const timeOf = (at: Date) => format({ hour: "numeric", minute: "2-digit" }).format(at);
+export const timeOf = (at: Date) => format(CLOCK).format(at);
 export const dayOf = (at: Date) => format({ weekday: "long", day: "numeric", month: "long" }).format(at);
 export const monthOf = (at: Date) => format({ month: "long", year: "numeric" }).format(at);
 export const weekdayOf = (at: Date) => format({ weekday: "short" }).format(at);
