@@ -4,8 +4,9 @@ Three kinds, by how their secret travels. A *link* carries 128 random bits and i
 are typed, for screens and satellites: only one such invitation is open at a time, for two minutes, and is closed after
 five wrong tries, so that guessing succeeds five times in a million. The *setup code* stands on the console of a house
 that nobody has claimed; ten wrong tries close it until the next start, and any owner who comes in otherwise ends it.
-Role, person and room are fixed when the invitation is made, and no request says another; it ends with the token of the
-owner who made it. All of it is kept in memory alone, by a clock that nobody can set.
+Role, person and room are fixed when the invitation is made, and no request says another, nor another name but for the
+first owner's device, which nobody could name before. It ends with the token of the owner who made it. All of it is kept
+in memory alone, by a clock that nobody can set.
 """
 
 from __future__ import annotations
@@ -45,6 +46,12 @@ class Invitation:
     expires: float = float("inf")  # on the clock of `Pairings`
     tries: int = 0  # how many wrong ones are left; only what can be guessed counts them
     inviter: str = field(default="", repr=False)  # the token of the owner who made it, without whom it ends
+
+    def called(self, wish: str) -> str:
+        """Return the device's name: of the first owner's, whom nobody invited, as they wish. Raises `RequestError`."""
+        if wish and self.inviter:
+            raise RequestError("whoever invites a device names it", code="invalid_name", param="name")
+        return wish or self.name
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,8 +103,8 @@ class Pairings:
         """Return how long an invitation is still open."""
         return invitation.expires - self._now()
 
-    async def take_up(self, secret: str) -> PairedDevice:
-        """Let in whoever has the secret of an open invitation, which is closed by that.
+    async def take_up(self, secret: str, name: str = "") -> PairedDevice:
+        """Let in whoever has the secret of an open invitation, which is closed by that; for `name` see `called`.
 
         Raises `RequestError` for any other secret, without saying which kind was nearly right: `wrong_code` while a
         code that people type is open, whose tries are counted, else `invalid_pairing`.
@@ -110,8 +117,9 @@ class Pairings:
         try:
             if not await self._is_vouched_for(invitation):
                 raise _not_open()
+            name = invitation.called(name)
             token = await self._devices.create(
-                invitation.name,
+                name,
                 invitation.role,
                 invitation.person,
                 invitation.room,
@@ -125,7 +133,7 @@ class Pairings:
         except AtlasError:
             self._reopen(invitation)
             raise
-        return PairedDevice(invitation.name, invitation.role, token)
+        return PairedDevice(name, invitation.role, token)
 
     def look(self, secret: str) -> Invitation:
         """Return the invitation that a secret would take up, and leave it open.

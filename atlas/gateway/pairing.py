@@ -13,6 +13,7 @@ from atlas.gateway.auth import Guesses, address_of, clear_cookie, held_token, is
 from atlas.gateway.invitations import NOT_OPEN, WRONG_CODE, Pairings
 from atlas.gateway.pairing_page import POLICY, pairing_page
 from atlas.gateway.wire import json_body
+from atlas.store.devices import NAME_CHARACTERS
 
 
 def routes(pairings: Pairings, guesses: Guesses) -> list[Route]:
@@ -30,14 +31,15 @@ def routes(pairings: Pairings, guesses: Guesses) -> list[Route]:
                 hint="open the https address of this house",
             )
         fields = Fields(await json_body(request))
-        fields.only(("secret", "as", "replaces"))
+        fields.only(("secret", "as", "replaces", "name"))
         form = fields.choice("as", ("cookie", "token"), "cookie")
         here: Actor | None = request.state.actor
+        name = fields.text("name", "", NAME_CHARACTERS).strip()
         try:
             if here and fields.text("replaces", "") != here.device:
                 invited = pairings.look(fields.text("secret"))
-                return JSONResponse({"here": here.device, "device": invited.name, "role": invited.role}, 409)
-            device = await pairings.take_up(fields.text("secret"))
+                return JSONResponse({"here": here.device, "device": invited.called(name), "role": invited.role}, 409)
+            device = await pairings.take_up(fields.text("secret"), name)
         except RequestError as refused:
             if refused.code in (NOT_OPEN, WRONG_CODE):
                 await guesses.wrong(f"pairing {address_of(request)}")

@@ -1,4 +1,5 @@
-const form = document.querySelector("form"), code = document.querySelector("input");
+const form = document.querySelector("form"), code = document.querySelector("#code");
+const naming = document.querySelector("#naming"), called = document.querySelector("#name");
 const say = document.body.dataset;
 const byCookie = location.protocol === "https:";
 const status = document.querySelector("[role=status]");
@@ -6,7 +7,9 @@ const link = location.hash.slice(1);
 let replaces = "";
 history.replaceState(null, "", location.pathname);
 if (link) { code.value = link; code.type = "hidden"; document.querySelector("label").hidden = true; }
-code.addEventListener("input", () => { replaces = ""; });
+const offerName = () => { naming.hidden = code.value.replace(/[\s-]/g, "").length !== 8; }; // the setup code's
+offerName();
+form.addEventListener("input", () => { replaces = ""; offerName(); });
 form.addEventListener("submit", async (event) => {
   event.preventDefault();
   status.textContent = say.moment;
@@ -14,7 +17,7 @@ form.addEventListener("submit", async (event) => {
     const reply = await fetch("/pair", {
       method: "POST",
       headers: { "content-type": "application/json" },
-      body: JSON.stringify({ secret: code.value, as: byCookie ? "cookie" : "token", replaces }),
+      body: JSON.stringify({ secret: code.value, as: byCookie ? "cookie" : "token", replaces, name: naming.hidden ? "" : called.value }),
     });
     const body = await reply.json();
     if (body.here) {

@@ -10,11 +10,20 @@ import yaml
 
 from atlas.gateway.page import inline
 from atlas.gateway.wanted_language import wanted_language
+from atlas.store.devices import NAME_CHARACTERS
 
 FILE = Path(__file__)
 STYLE = FILE.with_suffix(".css").read_text(encoding="utf-8")
 SCRIPT = FILE.with_suffix(".js").read_text(encoding="utf-8")
-AT_ONCE = ("title", "code", "enter", "warning", "trust")  # what is on the page; the rest is said later, by its name
+AT_ONCE = (
+    "title",
+    "code",
+    "called",
+    "example",
+    "enter",
+    "warning",
+    "trust",
+)  # what is on the page; the rest is said later, by its name
 WORDS: Mapping[str, Mapping[str, str]] = yaml.safe_load(FILE.with_suffix(".yaml").read_text(encoding="utf-8"))
 POLICY = (
     "default-src 'none'; connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none';"
@@ -32,6 +41,8 @@ def pairing_page(accepted: str) -> str:
 <title>{words["title"]}</title><style>{STYLE}</style><body {said_later}><main><h1>{words["title"]}</h1><form>
 <label for="code">{words["code"]}</label>
 <input id="code" autocomplete="one-time-code" autocapitalize="characters" maxlength="64" required>
+<div id="naming" hidden><label for="name">{words["called"]}</label>
+<input id="name" maxlength="{NAME_CHARACTERS}" placeholder="{words["example"]}"></div>
 <button>{words["enter"]}</button></form><p role="status"></p>
 <p>{words["warning"]} <a href="/ca/">{words["trust"]}</a></p></main>
 <script>{SCRIPT}</script></body></html>

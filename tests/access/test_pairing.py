@@ -460,6 +460,20 @@ async def test_a_house_is_claimed_with_the_code_of_its_console(config, data):
         assert (await devices.find(owner.token)).role == "owner"
 
 
+async def test_the_first_owner_names_the_device_that_claims_the_house_and_nobody_else_does(data):
+    async with open_devices(data) as devices:
+        terminal = await devices.create("owner", "owner")
+        pairings = Pairings(devices, "ABCD-2345")
+        with pytest.raises(RequestError, match="cannot be the name"):
+            await pairings.take_up("abcd2345", "--")
+        link = pairings.invite(Invitation("mias phone", "child", inviter=terminal), digits=False)
+        with pytest.raises(RequestError, match="whoever invites"):
+            await pairings.take_up(link.secret, "annas phone")
+        assert (await pairings.take_up(link.secret)).name == "mias phone"
+        assert (await pairings.take_up("abcd2345", "annas phone")).name == "annas phone"
+        assert {one.name for one in await devices.list()} == {"owner", "mias phone", "annas phone"}
+
+
 @pytest.mark.real
 async def test_a_real_browser_pairs_by_its_link_and_by_typed_digits(config, data):
     chromium = shutil.which("chromium")

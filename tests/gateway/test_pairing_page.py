@@ -10,7 +10,7 @@ from atlas.gateway.pairing_page import WORDS, pairing_page
 from tests.conftest import for_every
 
 CODE = re.compile(r'code="([a-z_]+)"')
-NOT_FROM_THE_PAGE = {"invalid_hours", "invalid_role", "invalid_name", "invalid_person", "invalid_room"}  # the inviter's
+NOT_FROM_THE_PAGE = {"invalid_hours", "invalid_role", "invalid_person", "invalid_room"}  # the inviter's
 
 
 def test_both_languages_have_the_same_sentences() -> None:
