@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from types import MappingProxyType
+
 from atlas.own_words import own
 from wall.logs import LoggedError
 
@@ -82,11 +85,24 @@ class SoundError(AtlasError):
 
 
 class RequestError(AtlasError):
-    """A client asked for something impossible. `param` names the offending field, `code` is the protocol's word."""
+    """A client asked for something impossible. `param` names the offending field, `code` is the protocol's word.
+
+    What else a program can use, such as how often it may try again, is in `details`.
+    """
 
     spoken_by_default = "I didn't understand that request."
 
-    def __init__(self, log: str, *, code: str, param: str = "", spoken: str = "", hint: str = "") -> None:
+    def __init__(
+        self,
+        log: str,
+        *,
+        code: str,
+        param: str = "",
+        spoken: str = "",
+        hint: str = "",
+        details: Mapping[str, object] = MappingProxyType({}),
+    ) -> None:
         super().__init__(log, spoken=spoken, hint=hint)
         self.code = code
         self.param = param
+        self.details = details

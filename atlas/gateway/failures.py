@@ -79,6 +79,7 @@ class HttpFailure(NamedTuple):
         else:
             kind = "server_error" if self.status >= 500 else TYPE_OF_STATUS.get(self.status, "invalid_request_error")
             error = {"message": self.message, "type": kind, "param": self.field or None, "code": self.code}
+            error |= {"details": dict(self.details)} if self.details else {}
         return JSONResponse({"error": error}, self.status, {**more, **(headers or {})})
 
 
@@ -90,7 +91,7 @@ def failure_of(trouble: AtlasError) -> HttpFailure:
             return HttpFailure(status, trouble.code, trouble.spoken, trouble.hint, details=trouble.details)
         case RequestError():
             status = STATUS_OF_CODE.get(trouble.code, 400)
-            return HttpFailure(status, trouble.code, _begun(str(trouble)), trouble.hint, trouble.param)
+            return HttpFailure(status, trouble.code, _begun(str(trouble)), trouble.hint, trouble.param, trouble.details)
         case SoundError():
             return HttpFailure(400, "invalid_sound", _begun(str(trouble)), trouble.hint, "file")
         case EngineError():

@@ -172,13 +172,16 @@ class Pairings:
 
     def _refusal(self, secret: str) -> RequestError:
         """Return what whoever sent a secret is told: only one that was typed can have been mistyped."""
-        if len(_plain(secret)) < SHORTEST_LINK and (self._digits or self._setup):
-            return RequestError(
-                "that code is not right",
-                code=WRONG_CODE,
-                hint="compare it with what is shown; after a few wrong tries it closes",
-            )
-        return _not_open()
+        length = len(_plain(secret))
+        if length >= SHORTEST_LINK or not (self._digits or self._setup):
+            return _not_open()
+        tried = {DIGITS: self._digits, SETUP_CHARACTERS: self._setup}.get(length)
+        return RequestError(
+            "that code is not right",
+            code=WRONG_CODE,
+            hint="compare it with what is shown; after a few wrong tries it closes",
+            details={"tries": tried.tries} if tried else {},
+        )
 
     def _reopen(self, invitation: Invitation) -> None:
         if invitation.tries == 0:

@@ -26,7 +26,9 @@ form.addEventListener("submit", async (event) => {
       return;
     }
     if (!reply.ok) {
-      status.textContent = say[body.error.code] ?? say.other;
+      const { code: why, details } = body.error;
+      const left = details?.tries === 1 ? say.once_more : details?.tries ? say.tries.replace("{tries}", details.tries) : "";
+      status.textContent = `${say[why] ?? say.other} ${left}`.trim();
       return;
     }
     if (byCookie) {

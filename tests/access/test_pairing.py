@@ -131,14 +131,15 @@ async def test_who_mistypes_an_open_code_is_told_to_look_again_until_it_is_close
     async def refusal(secret: str) -> str:
         with pytest.raises(RequestError) as refused:
             await pairings.take_up(secret)
-        return refused.value.code
+        return " ".join([refused.value.code, *map(str, refused.value.details.values())])
 
     assert await refusal("000000") == "invalid_pairing", "nothing is open that could be mistyped"
     right = pairings.invite(invited("screen", "satellite"), digits=True).secret
     wrong = f"{(int(right) + 1) % 10**6:06}"
     assert await refusal(right[:-1]) == "wrong_code", "a digit too few costs no try"
     assert await refusal("x" * 22) == "invalid_pairing", "a link is not typed"
-    assert [await refusal(wrong) for _ in range(5)] == ["wrong_code"] * 4 + ["invalid_pairing"]
+    counted = [f"wrong_code {tries}" for tries in (4, 3, 2, 1)]
+    assert [await refusal(wrong) for _ in range(5)] == [*counted, "invalid_pairing"]
 
 
 async def test_new_digits_take_the_place_of_the_old() -> None:
@@ -492,9 +493,20 @@ async def test_a_real_browser_pairs_by_its_link_and_by_typed_digits(config, data
         await screen.get_by_label("Six digits").fill("12 34")
         await screen.get_by_role("button").click()
         await screen.get_by_text("not right").wait_for()
+        await screen.get_by_label("Six digits").fill(f"{(int(digits) + 1) % 10**6:06}")
+        await screen.get_by_role("button").click()
+        await screen.get_by_text("4 tries are left").wait_for()
+        assert await screen.get_by_label("called").is_hidden(), "its name is its owner's to choose"
         await screen.get_by_label("Six digits").fill(f"{digits[:3]} {digits[3:]}")
         await screen.get_by_role("button").click()
         await screen.wait_for_url(re.compile(r"/(#.*)?$"))
+        first = await (await browser.new_context()).new_page()
+        await first.goto(f"{world.url}/pair#ABCD-2345")
+        await first.get_by_label("What shall this device be called?").fill("annas phone")
+        async with first.expect_request(lambda request: request.method == "POST") as sent:
+            await first.get_by_role("button").click()
+        claim = (await sent.value).post_data_json
+        assert claim == {"secret": "ABCD-2345", "as": "token", "replaces": "", "name": "annas phone"}
         names = [device.name for device in await world.devices.list()]
         assert {"mias phone", "hall screen"} <= set(names)
         await browser.close()
