@@ -198,7 +198,7 @@ class Dialogue:
 
     def follow(self, text: str, last: EarlierTurn, commands: Commands) -> tuple[Command, ...]:
         """Return what a sentence means that only makes sense in the topic of the last call: "and jam", after a list."""
-        if last.last is None:
+        if last.last is None or not {"{", "}"}.isdisjoint(text):  # which the sentence below has for places
             return ()
         topic = last.last.name.partition(".")[0]
         words = self._grammar.unmarked(text)

@@ -106,7 +106,8 @@ class SecondChances:
         """Return what was read of a turn, and what its rest wants besides; what of that is not read is told."""
         pieces = [rest[one.start : one.end].strip(" ,.;!?") for one in self._frames.clauses(rest) if not one.aside]
         lost = [one for one in pieces if self._frames.is_deed(one, heard.names) or self._is_outright(one, heard)]
-        if not lost or not of_home(meant.commands) or only_look(meant.commands):
+        everything = rest == heard.text  # of which nothing was left out, and which would be read for ever
+        if not lost or everything or not of_home(meant.commands) or only_look(meant.commands):
             return meant
         for wanted in dict.fromkeys((rest, ", ".join(lost))):
             more = self._read_whole(heard.saying(wanted)).commands

@@ -288,6 +288,18 @@ def test_who_asks_for_help_behind_a_look_is_not_told_once_more_what_was_looked_u
     assert not meant.commands
 
 
+@pytest.mark.parametrize(
+    "text",
+    [
+        'lock it then → home.lock {"device": "Back Door"}',
+        "turn the light on in there → ? Which one do you mean?",
+        'set a timer for five minutes and one for ten → timers.start {"seconds": 300}; timers.start {"seconds": 600}',
+    ],
+)
+def test_what_nobody_would_say_but_somebody_may_paste_ends_no_turn(text: str) -> None:
+    Reader(open_grammar("en"), None, english()).understand(Turn("", text, HOUSE, 0.0), ENGLISH_NAMES)
+
+
 def test_what_was_done_before_is_meant_by_words_that_name_nothing() -> None:
     before = Before("on", {"on": True, "device": "Leselampe"}, ("Leselampe",))
     meant = german()._meant([], HOUSE_NAMES, before)  # as the commands are made
