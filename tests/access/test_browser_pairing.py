@@ -83,7 +83,7 @@ async def test_a_second_browser_comes_in_by_six_digits_and_a_third_is_asked_befo
     async with secured(config, data) as secure, browser_trusting(secure) as browser:
         owner = await owner_inviting(browser, secure)
         await owner.get_by_label("Name of the device").fill("hall screen")
-        await owner.get_by_label("What it may do").select_option("Satellite")
+        await owner.get_by_label("What it may do").select_option("A room's speaker")
         await owner.get_by_label("Room it stands in").fill("hall")
         await owner.get_by_label("How it comes in").select_option("By six digits: a screen or computer")
         await owner.get_by_role("button", name="Invite it").click()
@@ -94,7 +94,7 @@ async def test_a_second_browser_comes_in_by_six_digits_and_a_third_is_asked_befo
         await screen.get_by_role("link", name="I have six digits").click()
         await screen.get_by_label("Six digits").fill("12 34")
         await screen.get_by_role("button").click()
-        await expect(screen.get_by_role("status")).to_contain_text("not open")
+        await expect(screen.get_by_role("status")).to_contain_text("not right")
         await screen.get_by_label("Six digits").fill(digits)
         await screen.get_by_role("button").click()
         await at_talk(screen)
