@@ -558,8 +558,6 @@ export interface ModelItem {
   command_seconds: number | null;
   on_disk: boolean;
   in_use: boolean;
-  /** The agents that think with it from the next start on */
-  chosen_for: string[];
   /** Whether it can be pulled from here: others come by the terminal */
   pullable: boolean;
   /** Whether it is chosen in the settings */

@@ -104,9 +104,7 @@ function Deeds({ model, onDone }: { model: ModelItem; onDone: () => Promise<void
   const say = words.value.models;
   const path = `/api/models/${encodeURIComponent(model.name)}`;
   const { pull } = model;
-  const agents = (choosable.value.length ? choosable.value : (me.value?.agents ?? [])).filter(
-    (agent) => !model.chosen_for.includes(agent),
-  );
+  const agents = choosable.value.length ? choosable.value : (me.value?.agents ?? []);
   const moving = pull !== null && !pull.error;
   useEffect(() => {
     if (!moving) return;
@@ -124,7 +122,6 @@ function Deeds({ model, onDone }: { model: ModelItem; onDone: () => Promise<void
   async function use(agent: string): Promise<void> {
     const chosen = await act<ModelChosen>("POST", `${path}/use`, { agent }, true);
     if (chosen) tell(`${choiceSentence(chosen, model.title)} ${say.nextStart}`);
-    await onDone();
   }
   if (moving && pull) {
     return (
