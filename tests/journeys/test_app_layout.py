@@ -33,6 +33,17 @@ def test_the_title_of_every_page_stands_at_one_place(own_house: Running, size: d
             assert round(box["x"]) == next(iter(places.values()))[0]
 
 
+def test_a_field_stands_beside_its_button_and_what_is_chosen_is_marked_alone(own_house: Running) -> None:
+    with opened(own_house, path="lists", viewport=DESK) as page:
+        form = page.locator("form.add").first
+        field, button = form.locator("input").bounding_box(), form.get_by_role("button").bounding_box()
+        assert field
+        assert button
+        assert field["x"] + field["width"] < button["x"]
+        assert abs(field["y"] - button["y"]) < 4
+        expect(page.locator("ul.chips").first).to_have_css("background-color", "rgba(0, 0, 0, 0)")
+
+
 @pytest.mark.parametrize("size", [PHONE, DESK], ids=["phone", "desk"])
 def test_a_month_begins_with_its_first_day_and_shows_today(own_house: Running, size: dict[str, int]) -> None:
     with opened(own_house, viewport=size) as page:
