@@ -122,13 +122,13 @@ class Targets:
         nearby = [one for one in all_of_it if here and one.room == here]
         nick = next((one.value for one in tokens if one.category == "nickname"), "")
         if nick and not any(one.category == "quantity" for one in tokens):  # "both lights", of whose reason it is
-            for near in (inside,) if rooms else (nearby or inside,):
-                fits = [one for one in near if _has_word(one, self._nicknames.get(nick, ()))]
-                if not fits and nick == "big":  # of two, the one that is not the little one
-                    little = [one for one in near if _has_word(one, self._nicknames.get("little", ()))]
-                    fits = [one for one in near if one not in little] if little else [*filter(_is_of_its_room, near)]
-                if len(fits) == 1:
-                    return FrameTarget(kind, {"device": fits[0].name}, fits[0].shape)
+            near = inside if rooms else (nearby or inside)
+            fits = [one for one in near if _has_word(one, self._nicknames.get(nick, ()))]
+            if not fits and nick == "big":  # of two, the one that is not the little one
+                little = [one for one in near if _has_word(one, self._nicknames.get("little", ()))]
+                fits = [one for one in near if one not in little] if little else [*filter(_is_of_its_room, near)]
+            if len(fits) == 1:
+                return FrameTarget(kind, {"device": fits[0].name}, fits[0].shape)
         if rooms and not inside:  # "the door of the patio" is the patio door, wherever it is
             begins = tuple(f"{room.casefold()}{self._after}" for room in rooms)
             called = [one for one in all_of_it if any(name.casefold().startswith(begins) for name in one.all_names)]
