@@ -52,7 +52,7 @@ def test_firefox_keeps_the_end_in_sight_also_when_what_was_said_gets_its_height_
         page.until(READY)
         page.press("#words")
         page.type("what time is it")
-        page.until(f"{ANSWER}?.match(/[AP]M/) && {READY}")
+        page.until(f"{ANSWER}?.match(/[AP]M/) && {READY} && {AT_THE_END}")
         page.run(GROWTH)
         page.type("what day is it")
         page.until(f"{ANSWER}?.match(/day/)")

@@ -77,7 +77,7 @@ def test_timers_and_alarms_that_a_rule_refuses_are_seen_and_not_offered(locked_h
         assert page.request.post(f"{api}/timers", headers=headers, data={"seconds": 600, "name": "eggs"}).ok
         assert page.request.post(f"{api}/alarms", headers=headers, data={"when": "every weekday at 6:30"}).ok
         timers, alarms = (page.get_by_role("region", name=name) for name in ("Timers", "Alarms"))
-        expect(timers.get_by_role("button", name="Pause: eggs")).to_be_visible(timeout=ANSWER_MS)
+        expect(timers.get_by_role("button", name="Pause: Eggs")).to_be_visible(timeout=ANSWER_MS)
         expect(alarms.get_by_role("switch")).to_be_enabled(timeout=ANSWER_MS)
         saved = page.request.put(
             f"{api}/rules/no-rings", headers=headers, data={**rule, "risks": ["change"]}, timeout=SAVED_MS
@@ -85,7 +85,7 @@ def test_timers_and_alarms_that_a_rule_refuses_are_seen_and_not_offered(locked_h
         assert saved.ok, saved.text()
     with opened(locked_house, path="time", token=token_of(locked_house, "child")) as page:
         timers, alarms = (page.get_by_role("region", name=name) for name in ("Timers", "Alarms"))
-        expect(timers).to_contain_text("eggs", timeout=ANSWER_MS)
+        expect(timers).to_contain_text("Eggs", timeout=ANSWER_MS)
         expect(alarms.get_by_role("switch")).to_be_disabled(timeout=ANSWER_MS)
         for region in (timers, alarms):
             expect(region.locator(".refused")).to_have_text("Not now.", timeout=ANSWER_MS)
