@@ -191,6 +191,8 @@ class BenchHousehold:
         tells = any(call.name in (ANNOUNCE, LEAVE) for call, _ in self.tools.calls)
         aside = (*_ASIDE, WHERE) if tells else _ASIDE  # to know whether somebody can hear it
         calls = tuple(one for one in self.tools.calls if one[0].name not in aside)
+        if any(call.name.startswith("lists.") for call, _ in calls):
+            await self.names.fetch()  # there may be another list
         asks = self.tools.confirmation_came or ("?" in words and path == "command")
         return Outcome(words, path, calls, asks, (Message("user", text), *messages))
 

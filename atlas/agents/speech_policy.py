@@ -73,7 +73,10 @@ class SpeechPolicy:
             return SpeechVerdict()
         if small and not misheard:
             return SpeechVerdict(small)
-        return SpeechVerdict(self._prepared("missed" if misheard else self._concerns.sentence(plain, about), turn))
+        name = "missed" if misheard else self._concerns.sentence(plain, about)
+        if name == "talk" and meant.concern == "cannot":
+            name = meant.concern  # "order more paper towels" was understood
+        return SpeechVerdict(self._prepared(name, turn))
 
     def filter(self, request: str, lookup: str = "") -> SentenceFilter:
         """Return what an answer of the model goes through, to a `request` about the world, after a `lookup` for it."""

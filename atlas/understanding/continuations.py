@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from dataclasses import replace
 from functools import lru_cache
 
-from atlas.conversation import ToolCall
+from atlas.conversation import Message, ToolCall
 from atlas.understanding import moments
 from atlas.understanding.chances import LIKELY_IN_PART, MOST_SURE, SURE_OF_SILENCE, SURE_OF_THE_ACT
 from atlas.understanding.choices import Choices, MeaningChoice
@@ -86,6 +87,8 @@ class Continuations:
             answers = (self._follow_ups.answer(text, half) for text in turn.readings)
             if answer := next((one for one in answers if one), None):
                 return leaning(answer if isinstance(answer, str) else tuple(answer))
+            if more := self._lacking_more(turn.text, half, turn.names):
+                return TurnMeaning(half=more, leans=True)
         for text in turn.readings:
             if chosen := self._which.answer(text, turn.history):
                 return leaning(chosen)
@@ -95,12 +98,25 @@ class Continuations:
 
     def _asked_about(self, turn: DialogueTurn) -> Half | None:
         """Return the half of a command that the house has just asked about, as it was read then."""
-        if not turn.history or turn.history[-1].author != "assistant" or not turn.history[-1].text.endswith("?"):
+        return self._asked_in(turn.history, turn)
+
+    def _asked_in(self, history: Sequence[Message], turn: DialogueTurn) -> Half | None:
+        if not history or history[-1].author != "assistant" or not history[-1].text.endswith("?"):
             return None
-        request = next((message.text for message in reversed(turn.history) if message.author == "user"), "")
+        at = next((at for at in reversed(range(len(history))) if history[at].author == "user"), None)
+        if at is None:
+            return None
+        request = history[at].text
         heard = SpokenTurn((request,), replace(turn.heard.turn, history=()), turn.names, (request,))
         half = self._half_of(heard) if request else None
-        return half if half and turn.history[-1].text.endswith(half.question) else None
+        if half is None and (first := self._asked_in(history[:at], turn)):  # "remind me", "to call dad", "at six"
+            half = self._lacking_more(request, first, turn.names)
+        return half if half and history[-1].text.endswith(half.question) else None
+
+    def _lacking_more(self, answer: str, half: Half, names: Names) -> Half | None:
+        """Return what a half command still lacks with the answer to what was asked about it."""
+        whole = self._follow_ups.said_at_once(answer, half)
+        return self._sentences.grammar.half(whole, names) if whole else None
 
     def _read_half(self, heard: SpokenTurn) -> Half | None:
         """Return half of a command that a turn with nothing before it is."""

@@ -17,7 +17,7 @@ from atlas.understanding.names import NOBODY, Names
 from atlas.understanding.patterns import pattern
 from atlas.understanding.relative_moments import named_thing
 from atlas.understanding.several_moments import SeveralMoments
-from atlas.understanding.slots import TAKING_AWAY, Command
+from atlas.understanding.slots import CANNOT, TAKING_AWAY, Command
 from atlas.understanding.spoken_tools import open_spoken_tools
 from atlas.understanding.which import Places
 
@@ -44,6 +44,7 @@ class FollowUps:
         self._bare_moment = pattern(tables, "bare_moment")
         self._rued, self._before_that = pattern(tables, "rued"), pattern(tables, "before_that")
         self._ends, self._fillers_behind = pattern(tables, "ends"), pattern(tables, "fillers_behind")
+        self._ends_thing = pattern(tables, "ends_thing")
         self._taken_back = re.compile(tables["taken_back"], re.IGNORECASE)
         self._again = re.compile(tables["again"], re.IGNORECASE)
         self._contrast = re.compile(tables["contrast"], re.IGNORECASE)
@@ -143,8 +144,11 @@ class FollowUps:
         row = self._table.of(last.name)
         if row.drops:
             return (Command(row.drops, {}),)
-        if row.timer and not row.adds and self._ends.fullmatch(self._grammar.unmarked(text)):
+        words = self._grammar.unmarked(text)
+        if row.timer and not row.adds and self._ends.fullmatch(words):
             return ()  # "add two minutes", "cancel it": the timer, and not the minutes
+        if last.name.endswith(".change") and self._ends_thing.fullmatch(words):
+            return ()  # "move the dentist to eleven", "delete it": the dentist
         return (Command(UNDO, {}),) if changed and row.undo else ()
 
     def amended(
@@ -435,11 +439,23 @@ class FollowUps:
         words = self._grammar.unmarked(text)
         if half.asks.get("open") != "anything":
             return None
-        if self._grammar.commands(text, names) or self._grammar.half(text, names):
+        others = [one for one in self._grammar.commands(text, names) if one.tool != CANNOT]  # "call my dad"
+        buys = not self._grammar.slots.names_destination(text)  # "buy stamps" may be something to do
+        if any(one.tool != "lists.add" or not buys for one in others) or self._grammar.half(text, names):
             return None
         if not words or re.fullmatch(self._left["answers"], words, re.IGNORECASE):
             return None
-        return self._done(half, half.asks["tool"], half.asks["says"], words, names)
+        return self._done(half, half.asks["tool"], half.asks["says"], _dictation(words, half), names)
+
+    def said_at_once(self, text: str, half: Half) -> str:
+        """Return what would have been said at once, with the answer to an open question; "" where it is none."""
+        words = self._grammar.unmarked(text)
+        if re.fullmatch(self._left["answers"], words, re.IGNORECASE):
+            return ""
+        request, sentence = half.asks.get("open", ""), self._around.sub("", self._grammar.plain_words(text))
+        told = _dictation(words, half) if request == "anything" else self._told(request, sentence, words)
+        told = told or _answered(half.asks.get("answered", "(?!)"), words)
+        return half.says(half.asks["says"], told) if told else ""
 
     def answer(self, text: str, half: Half) -> Sequence[Command] | str:
         """Return what `text` answers to the question about half a command; `()` for nothing."""
@@ -707,6 +723,11 @@ def _took_back(history: Sequence[Message]) -> bool:
 def _of_one_kind(thing: str, other: str) -> bool:
     """Tell whether `other` says the name again: milk, oat milk, buttermilk."""
     return bool({*thing.split()} & {*other.split()}) or other.endswith(thing)
+
+
+def _dictation(words: str, half: Half) -> str:
+    """Return the words that were asked for, without what only joins them to the question: "to call dad"."""
+    return re.sub(f"^(?:{half.asks.get('joined', '(?!)')}) ", "", words, flags=re.IGNORECASE)
 
 
 def _answered(pattern: str, words: str) -> str:

@@ -92,7 +92,9 @@ BARE_HOUR = (
     rf"|{german_moments.HOURS}(?: uhr)?(?![\w'-])"
 )
 _BARE = re.compile(rf"{_N}(?: (?:oh )?{_N})?(?: o'?clock)?{_HALF}?(?![\w'-])", re.IGNORECASE)
-_BARE_AFTER_DAY = re.compile(rf" (?:half )?{_N}(?: {_N})?(?![\w'-]| (?:percent|degrees|{UNIT_WORDS}))", re.IGNORECASE)
+_BARE_AFTER_DAY = re.compile(  # "the weekend one" is no hour
+    rf" (?!one(?! {_N}))(?:half )?{_N}(?: {_N})?(?![\w'-]| (?:percent|degrees|{UNIT_WORDS}))", re.IGNORECASE
+)
 _GERMAN_AFTER_DAY = re.compile(german_moments.AFTER_DAY, re.IGNORECASE)
 _OF_DAY = re.compile(rf"in the {_PART}|at night|(?:morgen|vormittag|mittag|nachmittag|abend|nacht)s", re.IGNORECASE)
 _WITHIN_A_DAY = re.compile(r"minute|hour|stunde|stündlich|stuendlich", re.IGNORECASE)

@@ -186,7 +186,7 @@ class Parser:
         self._praised = pattern(words, "praised")
         self._said_to_one = SaidToOne(grammar.tables.get("said_to_one", {}))
         self._several_timers = SeveralTimers(grammar.tables.get("several_timers", {}), grammar.digits)
-        self._lacks: Mapping[str, tuple[str, Sequence[str]]] = words.get("lacks", {})
+        self._lacks: Mapping[str, tuple[str, Sequence[str], Sequence[str]]] = words.get("lacks", {})
         self._lacks_text: Mapping[str, str] = words.get("lacks_text", {})
         self._says: Mapping[str, str] = words.get("says", {})
         self._says_value: Mapping[str, str] = words.get("says_value", {})
@@ -301,9 +301,10 @@ class Parser:
         text, when = (reading.slot(slot, self._grammar) for slot in ("text", "when"))
         if not text and act in self._lacks_text and (when or (act == BROADCAST and not reading.named_around())):
             return self._grammar.lacking(self._lacks_text[act], {"when": when})
-        name, slots = self._lacks.get(act, ("", {}))
-        values = dict.fromkeys(slots, text)
-        return self._grammar.lacking(name, values) if name and all(values.values()) else None
+        name, needed, called = self._lacks.get(act, ("", (), ()))
+        if not name or (needed and not text):
+            return None
+        return self._grammar.lacking(name, dict.fromkeys((*needed, *called) if text else (), text))
 
     def _choices(
         self, read: ActReading, text: str, pieces: Sequence[MaskedPiece], names: Names, room: str, before: Before
@@ -868,9 +869,15 @@ def _slots_by_act() -> Mapping[str, Mapping[str, str]]:
 
 
 @cache
+def learnt_acts() -> frozenset[str]:
+    """Return the acts that the parser was taught."""
+    return frozenset(_slots_by_act())
+
+
+@cache
 def learnt_topics() -> frozenset[str]:
     """Return what the parser was taught tools of: timers, lists, home, …"""
-    return frozenset({"home", "later", *(act.partition(".")[0] for act in _slots_by_act())})
+    return frozenset({"home", "later", *(act.partition(".")[0] for act in learnt_acts())})
 
 
 def open_parser(grammar: Grammar, learned: ActModel | None) -> Parser | None:

@@ -12,13 +12,12 @@ from dataclasses import dataclass
 
 from atlas.understanding.chances import MOST_SURE, MOST_SURE_OF_SILENCE, SURE_OF_ANOTHER, SURE_OF_THE_ACT
 from atlas.understanding.command_traits import contradicts, name_any, only_look
-from atlas.understanding.dialogue import UNDO
 from atlas.understanding.frames import Frames
 from atlas.understanding.grammar import Command
 from atlas.understanding.meaning import NO_DEED, TurnMeaning
 from atlas.understanding.names import Names
-from atlas.understanding.parser import BROADCAST, LEAVE, SILENT, Before, Parse, act_of, learnt_topics
-from atlas.understanding.slots import LATER
+from atlas.understanding.parser import BROADCAST, LEAVE, SILENT, Before, Parse, act_of, learnt_acts, learnt_topics
+from atlas.understanding.slots import CANNOT, LATER
 
 LOOK_TOPICS = {"look", "timers.left", "calendar.find", "calendar.list", "email.search", "email.list"}
 
@@ -88,26 +87,16 @@ def _a_word_of_the_deed_outweighs_its_opposite(rivals: Rivals) -> TurnMeaning | 
 
 
 def _the_parser_never_learnt_of_it(rivals: Rivals) -> TurnMeaning | None:
-    """Keep a call of a tool that the house was given after the parser was taught."""
+    """Keep a call of a tool of which the parser was taught nothing, or whole words for an act that it never learnt."""
     topics = {one.tool.partition(".")[0] for one in rivals.commands}
-    return rivals.unchanged if topics.isdisjoint(learnt_topics()) else None
-
-
-def _what_is_to_be_forgotten_is_not_remembered(rivals: Rivals) -> TurnMeaning | None:
-    """Keep "forget that about the spare key", of which the parser knows no more than that it is about a fact."""
-    forgets = {one.tool for one in rivals.commands} == {"facts.forget"}
-    return rivals.unchanged if forgets and rivals.parse.act == "facts.remember" else None
+    acts = {act_of(one.tool, one.arguments) for one in rivals.commands}
+    untaught = acts.isdisjoint(learnt_acts()) and all(one.whole for one in rivals.commands)  # "what lists do I have"
+    return rivals.unchanged if untaught or topics.isdisjoint(learnt_topics()) else None
 
 
 def _nothing_is_done_where_nothing_can_be(rivals: Rivals) -> TurnMeaning | None:
     """Keep "call mum" and "order a pizza", which no house does: the answer says so, and does nothing."""
-    return rivals.unchanged if {one.tool for one in rivals.commands} == {"world.unknown"} else None
-
-
-def _what_was_done_is_told_of(rivals: Rivals) -> TurnMeaning | None:
-    """Keep "what just happened": the parser, which knows no such question, would take it back."""
-    tells = {one.tool for one in rivals.commands} == {"history.last"}
-    return rivals.unchanged if tells and rivals.parse.act == UNDO else None
+    return rivals.unchanged if {one.tool for one in rivals.commands} == {CANNOT} else None
 
 
 def _the_list_says_what_is_missing(rivals: Rivals) -> TurnMeaning | None:
@@ -115,23 +104,10 @@ def _the_list_says_what_is_missing(rivals: Rivals) -> TurnMeaning | None:
     return rivals.unchanged if any("item" in one.arguments for one in rivals.commands) else None
 
 
-def _what_is_deleted_is_not_written(rivals: Rivals) -> TurnMeaning | None:
-    """Keep "delete the note the milk is sour", though what is to be deleted reads like what was just noted."""
-    deletes = {one.tool for one in rivals.commands} == {"notes.remove"}
-    return rivals.unchanged if deletes and rivals.parse.act == "notes.add" else None
-
-
 def _what_is_changed_is_not_made_anew(rivals: Rivals) -> TurnMeaning | None:
     """Keep a change of what stands: "move the letter reminder to ten". The parser was only taught to write it down."""
     changes = all(one.tool in CHANGES for one in rivals.commands)
     return rivals.unchanged if changes and rivals.parse.act in WRITTEN else None
-
-
-def _all_of_them_are_taken_away(rivals: Rivals) -> TurnMeaning | None:
-    """Keep "empty the shopping list": the parser knows no more than how to show it, or to take one thing off."""
-    return (
-        rivals.unchanged if {one.tool for one in rivals.commands} in ({"lists.clear"}, {"alarms.cancel_all"}) else None
-    )
 
 
 def _a_named_list_is_meant(rivals: Rivals) -> TurnMeaning | None:
@@ -292,8 +268,8 @@ def _the_parser_knows_what_it_is(rivals: Rivals) -> TurnMeaning | None:
     if {one.tool for one in (*rivals.commands, *rivals.parse.commands)} != {"lists.add"}:
         return None
     [ours, *_], [theirs, *_] = rivals.commands, rivals.parse.commands
-    fewer = {*map(str, ours.arguments.get("items", ()))} < {*map(str, theirs.arguments.get("items", ()))}
-    return rivals.parsed if fewer else None
+    items, more = ({*map(str, one.arguments.get("items", ()))} for one in (ours, theirs))
+    return rivals.parsed if items and items < more else None  # "make a list called packing" has none
 
 
 def _the_grammar_reads_the_same_tool_closer(rivals: Rivals) -> TurnMeaning | None:
@@ -327,13 +303,9 @@ STEPS: tuple[Callable[[Rivals], TurnMeaning | None], ...] = (
     _the_parser_never_learnt_of_it,
     _more_timers_are_meant,
     _the_grammar_means_all,
-    _what_is_to_be_forgotten_is_not_remembered,
     _nothing_is_done_where_nothing_can_be,
-    _what_was_done_is_told_of,
     _the_list_says_what_is_missing,
-    _what_is_deleted_is_not_written,
     _what_is_changed_is_not_made_anew,
-    _all_of_them_are_taken_away,
     _a_named_list_is_meant,
     _a_text_is_no_wish_beside_another,
     _there_is_more_to_do,

@@ -32,7 +32,7 @@ class SeveralTasks:
             return tuple(commands)
         whose = self._person(parse)
         given = {**commands[0].arguments, **({"assignee": whose} if whose else {})}
-        title = str(parse.commands[0].arguments["title"])
+        title = str((commands[0] if "due" in given else parse.commands[0]).arguments["title"])  # "…, due Friday"
         titles = self._each(title, {parse.text[one.piece.start :] for one in parse.pieces if one.label == "B-T"})
         if len(titles) < 2 and not whose:
             return tuple(commands)

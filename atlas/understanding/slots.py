@@ -16,6 +16,7 @@ from atlas.understanding.patterns import Rewrites, pattern
 from atlas.understanding.templates import TOOL_OF_PUBLIC_INTENT
 
 LATER = "later.do"  # the tool that does another after a while
+CANNOT = "world.unknown"  # what no house does, which its answer says
 TAKING_AWAY = ("cancel", "cancel_all", "clear", "remove")  # verbs of tools that take away what was written down
 LONGEST_NAME_WORDS = 3  # "pizza dough"; a longer name is a half-understood sentence
 LONGEST_PLACE_WORDS = 4
@@ -209,8 +210,9 @@ class Slots:
             words = [self._owning.sub("", word) for word in words]
         inner = {*words[1:-1]} & self.tidied  # "brushing my teeth"
         strange = any({word.lower()} - inner & self._never_names or any(c.isdigit() for c in word) for word in words)
-        too_long = len(words) > LONGEST_NAME_WORDS or bool(moments.find(" ".join(words)))
-        return "" if strange or too_long else " ".join(words)
+        name = " ".join(words)
+        too_long = len(words) > LONGEST_NAME_WORDS or bool(moments.find(name))
+        return "" if strange or too_long or not any(map(str.isalpha, name)) else name
 
     def is_no_name(self, word: str) -> bool:
         """Tell whether a word is the name of nothing: "me", "the"."""
@@ -258,6 +260,10 @@ class Slots:
     def is_doing(self, words: str) -> bool:
         """Tell whether this begins with something to do: "call mum"."""
         return len(words.split()) > 1 and words.split()[0].lower() in self._doings
+
+    def names_destination(self, text: str) -> bool:
+        """Tell whether words name the list or the calendar that something belongs in."""
+        return bool(self._destinations.search(text))
 
     def is_thing(self, items: str) -> bool:
         """Tell whether this may be something to buy, in a sentence that does not say so ("we need milk")."""

@@ -29,6 +29,17 @@ pytestmark = pytest.mark.real
         ("en", "is the school play on Friday?", "calendar.find", {"words": "school play"}),
         ("en", "delete the note the milk is sour", "notes.remove", {"title": "milk is sour"}),
         ("en", "have the potatoes had their ten minutes?", "timers.left", {"name": "potatoes"}),
+        ("en", "make a list called packing", "lists.add", {"list": "packing", "items": []}),
+        ("en", "what lists do I have", "lists.names", {}),
+        (
+            "en",
+            "create a task to write it, due Friday",
+            "tasks.add",
+            {"title": "write it", "due": "Friday"},
+        ),
+        ("en", "what was the last thing I asked", "conversation.last", {}),
+        ("de", "mach eine Liste namens Packen", "lists.add", {"list": "Packen", "items": []}),
+        ("de", "welche Listen gibt es", "lists.names", {}),
         ("de", "wie sieht's im Schlafzimmer aus", "home.state", {"room": "Schlafzimmer"}),
         ("de", "alles in Ordnung in der Küche?", "home.state", {"room": "Küche"}),
         ("de", "haben wir noch Käse", "lists.read", {"item": "Käse"}),
@@ -38,10 +49,23 @@ pytestmark = pytest.mark.real
         ("de", "ist der Elternabend am Freitag?", "calendar.find", {"words": "Elternabend"}),
     ],
 )
-def test_a_question_of_every_day_is_looked_up(
-    language: str, text: str, tool: str, arguments: Mapping[str, Any]
-) -> None:
+def test_what_a_newcomer_says_is_one_call(language: str, text: str, tool: str, arguments: Mapping[str, Any]) -> None:
     assert [(one.tool, dict(one.arguments)) for one in meant(text, language).commands] == [(tool, arguments)]
+
+
+def test_who_begins_to_write_down_is_asked_what() -> None:
+    asked = {
+        ("en", "take a note"): "What shall I note?",
+        ("en", "add a task"): "What is to be done?",
+        ("en", "set a reminder"): "What shall I remind you of?",
+        ("en", "new event"): "What shall I put in the calendar?",
+        ("en", "add something to the shopping list"): "What shall I put on the list?",
+        ("de", "neue Aufgabe"): "Was ist zu tun?",
+        ("de", "neue Notiz"): "Was soll ich notieren?",
+        ("de", "erinnere mich"): "Woran, und wann?",
+    }
+    halves = {(language, text): meant(text, language).half for language, text in asked}
+    assert {said: half and half.question for said, half in halves.items()} == asked
 
 
 @pytest.mark.parametrize(

@@ -502,7 +502,6 @@ async def test_other_words_than_an_answer_are_a_new_request(talk: Talk) -> None:
         "add salt to the soup",
         "add some drama to the story",
         "cancel my subscription to the paper",
-        "remind me",
         "remove the stain from my shirt",
     ],
 )

@@ -16,6 +16,7 @@ from tools_server.values.language import text as _
 SPOKEN_CHARACTERS = 120  # of one title; the data has it whole
 ALOUD_CHARACTERS = 600  # of a text: about 40 seconds of speech
 NAMED = 5  # more titles than this are tiring to listen to
+ONE = frozenset({"one", "ones"})  # stands for a noun: "the bank one"
 T = TypeVar("T")
 
 _MARKS = re.compile(r"</?[a-zA-Z][^<>]*>|[*_`~{}<>|\\\[\]]+")
@@ -50,7 +51,10 @@ def chosen(
     if same := [thing for thing in things if plain(named(thing)) == plainly]:
         return min(same, key=lambda thing: (avoided(thing), rank(thing)))
     words = set(plainly.split())
-    holding = [thing for thing in things if words and words <= set(plain(named(thing)).split()) and holds(thing)]
+    for part in (words, words - ONE):
+        holding = [thing for thing in things if part and part <= set(plain(named(thing)).split()) and holds(thing)]
+        if holding:
+            break
     holding = [thing for thing in holding if not avoided(thing)] or holding
     names = {plain(named(thing)) for thing in holding}
     if len(names) == 1:
