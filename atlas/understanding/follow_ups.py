@@ -453,9 +453,9 @@ class FollowUps:
         if re.fullmatch(self._left["answers"], words, re.IGNORECASE):
             return ""
         request, sentence = half.asks.get("open", ""), self._around.sub("", self._grammar.plain_words(text))
-        told = _dictation(words, half) if request == "anything" else self._told(request, sentence, words)
-        told = told or _answered(half.asks.get("answered", "(?!)"), words)
-        return half.says(half.asks["says"], told) if told else ""
+        answer = _dictation(words, half) if request == "anything" else self._told(request, sentence, words)
+        answer = answer or _answered(half.asks.get("answered", "(?!)"), words)
+        return half.says(half.asks["says"], answer) if answer else ""
 
     def answer(self, text: str, half: Half) -> Sequence[Command] | str:
         """Return what `text` answers to the question about half a command; `()` for nothing."""
