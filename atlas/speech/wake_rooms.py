@@ -82,12 +82,13 @@ class WakeRooms:
         return self._thresholds.get(room, {})
 
     def rooms(self) -> Sequence[str]:
-        """Return the rooms that have a log or a threshold. Blocking."""
+        """Return the rooms that have a log or a threshold, to the last. Blocking."""
+        self._written()
         return sorted({*rooms_in(self._near_misses), *self._thresholds})
 
     def log(self, room: str) -> WakeLog:
         """Return what woke a room and what nearly did, to the last. Blocking."""
-        self._notes.submit(int).result()  # what waited before it is written
+        self._written()
         return WakeLog(folder_of(self._near_misses, room))
 
     async def set_threshold(self, room: str, phrase: str, threshold: float | None) -> bool:
@@ -127,6 +128,10 @@ class WakeRooms:
     def close(self) -> None:
         """Write what waits to be noted."""
         self._notes.shutdown()
+
+    def _written(self) -> None:
+        """Wait until everything that was heard before is noted."""
+        self._notes.submit(int).result()
 
     def _note(self, room: str, heard: Sequence[Any]) -> None:
         WakeLog(folder_of(self._near_misses, room)).note(*heard)

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import stat
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from threading import Event
 
 import pytest
 
@@ -67,6 +69,16 @@ async def test_what_woke_a_room_and_what_nearly_did_is_stored_by_room_where_the_
     assert rooms.rooms() == ["Bedroom", "Kitchen"]
     assert [(one.woke, one.threshold) for one in rooms.log("Kitchen").entries()] == [(True, 0.1), (False, 0.1)]
     assert stat.S_IMODE(rooms.log("Kitchen").folder.stat().st_mode) == 0o700
+
+
+def test_a_room_that_was_woken_just_now_is_among_the_rooms_also_while_the_disk_is_slow(data: Path) -> None:
+    rooms, disk_is_free = opened(data), Event()
+    rooms._notes.submit(disk_is_free.wait)
+    heard_by(rooms.listen(WAKE, "Kitchen", lambda: True), WAKE.call())
+    with ThreadPoolExecutor() as another:
+        listed = another.submit(rooms.rooms)
+        disk_is_free.set()
+        assert listed.result() == ["Kitchen"]
 
 
 async def test_a_room_that_is_there_is_told_of_its_threshold(data: Path) -> None:
