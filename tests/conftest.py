@@ -48,6 +48,9 @@ settings.load_profile(os.environ.get("ATLAS_EXAMPLES", "quick"))
 # An example that fails is made smaller for five minutes, if need be. There is no setting for that.
 assert engine.MAX_SHRINKING_SECONDS
 engine.MAX_SHRINKING_SECONDS = 20
+# A house compiles 800 patterns. Python keeps 512: each house of a test would compile them all again, for 0.3 s.
+assert re._MAXCACHE  # type: ignore[attr-defined]
+re._MAXCACHE = 100_000  # type: ignore[attr-defined]
 # Every HTTP client reads whom the whole world trusts, for 30 ms. Tests open thousands: one reading is enough for all.
 httpcore2.default_ssl_context = cache(httpcore2.default_ssl_context)
 
