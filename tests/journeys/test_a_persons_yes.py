@@ -24,7 +24,7 @@ from tests.journeys.browser import say as type_to
 from tests.journeys.conftest import Running
 from tests.tools_server.conftest import forgive_a_race_of_anyio
 
-pytestmark = pytest.mark.real
+pytestmark = [pytest.mark.real, pytest.mark.usefixtures("asks_end")]
 
 
 @pytest.fixture
