@@ -10,7 +10,7 @@ import pytest
 
 from tests.journeys.conftest import Running, until
 
-pytestmark = pytest.mark.real
+pytestmark = [pytest.mark.real, pytest.mark.usefixtures("timers_end")]
 
 SENTENCES = """\
 language: en

@@ -15,8 +15,9 @@ from openai import AsyncOpenAI
 from atlas.audio import AudioChunk, silence
 from atlas.speech.resample import resampled
 from tests.journeys.conftest import Running
+from tests.journeys.test_what_rings import speaker, spoken_through
 
-pytestmark = pytest.mark.real
+pytestmark = [pytest.mark.real, pytest.mark.usefixtures("timers_end")]
 WIRE_RATE = 24_000
 SHOPPING = "Please add milk, bread, butter, three apples and a bottle of orange juice to the shopping list."
 
@@ -77,15 +78,9 @@ def _wal(file: Path) -> bytes:
 
 
 def test_a_timer_that_ends_is_announced_where_somebody_listens(house: Running) -> None:
-    with house.client().realtime.connect(model="family", extra_query={"device": "den", "room": "den"}) as connection:
+    with speaker(house, "den") as connection:
         house.json_of("ask", "set a 2 second timer", "--room", "den")
-        spoken = ""
-        for event in connection:
-            if event.type == "response.output_audio_transcript.delta":
-                spoken += event.delta
-            elif event.type == "response.done":
-                break
-    assert "timer" in spoken.lower(), spoken
+        assert "timer" in spoken_through(connection, "timer")
 
 
 async def test_the_first_words_are_told_before_the_speaker_has_finished(

@@ -6,7 +6,7 @@ import pytest
 
 from tests.journeys.conftest import Running
 
-pytestmark = pytest.mark.real
+pytestmark = [pytest.mark.real, pytest.mark.usefixtures("asks_end")]
 
 
 def test_a_fact_answers_until_it_is_forgotten(house: Running) -> None:

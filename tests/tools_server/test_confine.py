@@ -277,6 +277,8 @@ for line in sys.stdin:
                    "tools/call": lambda: {"content": [{"type": "text", "text": json.dumps(look())}]}}
         made = answers.get(asked["method"], dict)()
         print(json.dumps({"jsonrpc": "2.0", "id": asked["id"], "result": made}), flush=True)
+    if asked["method"] == "tools/list":  # look again, and see what was approved: else that is done every 30 s
+        print(json.dumps({"jsonrpc": "2.0", "method": "notifications/tools/list_changed"}), flush=True)
 """
 
 
