@@ -11,6 +11,7 @@ import re
 import shutil
 import subprocess
 import tempfile
+import time
 import traceback
 import wave
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -204,6 +205,14 @@ def for_every(names: str | Sequence[str], rows: Iterable[Any]) -> Callable[[Call
         return whole
 
     return of
+
+
+@contextmanager
+def done_within(processor_seconds: float) -> Iterator[None]:
+    """Fail what takes this process longer. However busy the machine is, it takes no more of the processor by that."""
+    began = time.process_time()
+    yield
+    assert time.process_time() - began < processor_seconds
 
 
 def virtual_time() -> tuple[str, dict[str, Any]]:

@@ -15,7 +15,7 @@ from atlas.understanding.concern import Concerns
 from atlas.understanding.grammar import open_grammar
 from atlas.understanding.names import NamedDevice, NamedPlace, Names
 from atlas.understanding.understanding import Understanding
-from tests.conftest import for_every, sample
+from tests.conftest import done_within, for_every, sample
 from tests.houses import english, reader
 from tests.scripted_tools import ScriptedHousehold, ScriptedTools
 
@@ -199,15 +199,15 @@ def test_lines_of_a_list_are_read_as_they_stand() -> None:
     assert sieve.feed(text) + sieve.rest() == text
 
 
-@pytest.mark.timeout(10)
 @for_every(
     "words", ["your my ", "the oven ", "i ", "und dann ", "ich habe ", "du hast ", "“", "- ", "<a ", "_*", "\u200b"]
 )
 def test_a_flood_of_words_is_read_at_once(words: str) -> None:
     for language in IN_LANGUAGES:
         concerns = Concerns(open_grammar(language).tables)
-        concerns.strays(words * 6_000, words * 6_000, NAMES)
-        concerns.of(words * 6_000, NAMES)
+        with done_within(processor_seconds=5):
+            concerns.strays(words * 6_000, words * 6_000, NAMES)
+            concerns.of(words * 6_000, NAMES)
 
 
 # ── a small model with tools ───────────────────────────────────────────────────────────────────────
