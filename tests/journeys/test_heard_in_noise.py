@@ -16,10 +16,16 @@ from atlas.audio import HEARING_RATE, AudioChunk
 from tests.hearing.conftest import mixed, rushing
 from tests.journeys.conftest import Running, write_wav
 
-pytestmark = pytest.mark.real
+pytestmark = [pytest.mark.real, pytest.mark.usefixtures("timer", "asks_end")]
 
 AROUND = b"\0" * HEARING_RATE  # half a second
 PAUSE = "Pause the timer."
+
+
+@pytest.fixture
+def timer(house: Running, timers_end: None) -> None:
+    """One timer runs, and it is this file's own."""
+    house.json_of("ask", "set a timer for fifty minutes")
 
 
 @pytest.fixture

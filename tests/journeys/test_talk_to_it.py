@@ -38,7 +38,7 @@ def test_a_timer_is_set_by_voice_and_really_exists(
     assert details["tools"][0]["receipt"]
     assert re.search(r"(ten|10)[ -]minute", words_of(house, reply)), "the reply says so, aloud"
     left = house.json_of("ask", "how long is left on my 10 minute timer")
-    assert "9 minutes" in left["reply"], left
+    assert re.search(r"[5-9] minutes", left["reply"]), left
 
 
 def test_the_time_is_told_by_voice(house: Running, wav_of: Callable[[str], Path], tmp_path: Path) -> None:
