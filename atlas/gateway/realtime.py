@@ -239,6 +239,7 @@ class RealtimeConnection:
             "output_audio_buffer.clear": self._clear_output,
             "atlas.hello": self._hello,
             "atlas.wake": self._room.wake,
+            "atlas.call": self._room.call,
             "atlas.sleep": self._room.sleep,
             "atlas.played": self._room.played,
             "atlas.silence": self._room.silence,

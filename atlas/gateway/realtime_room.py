@@ -70,9 +70,7 @@ class RoomClient:
         level = event.get("level_db", QUIETEST_DB)
         if isinstance(level, bool) or not isinstance(level, (int, float)) or not QUIETEST_DB <= level <= LOUDEST_DB:
             raise wrong("level_db", f"a number from {QUIETEST_DB:.0f} to {LOUDEST_DB:.0f}", level)
-        call_id = event.get("call_id", "")
-        if not isinstance(call_id, str) or len(call_id) > MAX_NAME_CHARACTERS:
-            raise wrong("call_id", f"a text of up to {MAX_NAME_CHARACTERS} characters", call_id)
+        call_id = _call_id(event)
         if call_id and self._nearest.has_heard(call_id):  # and it was acted on: once is enough
             await self._put(message("atlas.not_nearest"))
             return
@@ -84,6 +82,10 @@ class RoomClient:
             await self._session.woken(phrase)
         else:
             await self._put(message("atlas.not_nearest"))
+
+    async def call(self, event: Json) -> None:
+        """Note that what follows is another call, without a wake word. Raises `RequestError` for an id that is none."""
+        self._call_id = _call_id(event)
 
     async def sleep(self, event: Json) -> None:
         """Hear nothing more before it wakes again."""
@@ -158,3 +160,10 @@ class RoomClient:
                         raise EngineError(f"{self._session.actor.device!r} did not say that it played it")
             finally:
                 self._ringing = None
+
+
+def _call_id(event: Json) -> str:
+    call_id = event.get("call_id", "")
+    if not isinstance(call_id, str) or len(call_id) > MAX_NAME_CHARACTERS:
+        raise wrong("call_id", f"a text of up to {MAX_NAME_CHARACTERS} characters", call_id)
+    return call_id

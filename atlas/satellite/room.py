@@ -28,6 +28,7 @@ WORDS_SECONDS = 40.0  # longer is no utterance; the house cuts at 30
 ANSWER_SECONDS = 60.0  # from the end of speech to its words, and from the answer's start to its first sound
 SILENT_SECONDS = 4.0  # from the words to the answer's start; "stop" has no answer
 FOLLOW_UP_SECONDS = 8.0  # after a question of the house one need not say the wake word again
+SHORT_BEFORE_SECONDS = 2.0  # of sound before the house notices that somebody speaks without having called
 LINE_SECONDS = 10.0  # how long a sentence waits for a line that broke in its middle: Wi-Fi stumbles, a house restarts
 STOP_SECONDS = 8.0  # after each ring "stop" needs no wake word
 BREATH_SECONDS = 0.3  # who speaks on within it needs no tone, which would only sound over the first words
@@ -99,6 +100,7 @@ class SatelliteRoom:
         self._follow_up_seconds = follow_up_seconds
         self._call: Json = {}  # what woke it, as the house was told, until its words are committed …
         self._called = bytearray()  # … and the sound that followed: sent again when the line breaks in its middle
+        self._woken_by: Json = {}  # the last wake word, and how loud it was
         self._is_cut = False  # it has broken there
         self._uplink = Resampler(HEARING_RATE, RATE)
         self._deadline: float | None = None
@@ -162,7 +164,8 @@ class SatelliteRoom:
             return
         self._hush()
         self._rings.stop()
-        self._call = {"phrase": woken.phrase, "level_db": woken.level_db, "call_id": uuid4().hex}
+        self._woken_by = {"phrase": woken.phrase, "level_db": woken.level_db}
+        self._begin_call()
         self._send("atlas.wake", **self._call)
         self._uplink = Resampler(HEARING_RATE, RATE)
         self._become(State.LISTENING, SPEECH_SECONDS)
@@ -170,8 +173,9 @@ class SatelliteRoom:
 
     def _stream(self, chunk: AudioChunk) -> None:
         sound = self._uplink.feed(chunk).pcm
-        if self._call:
-            self._called += sound
+        self._called += sound
+        if not self._call:
+            del self._called[: -round(SHORT_BEFORE_SECONDS * RATE) * 2]
         if sound and self.up:
             self._send("input_audio_buffer.append", audio=base64.b64encode(sound).decode())
 
@@ -197,6 +201,15 @@ class SatelliteRoom:
         elif self.state is not State.ASLEEP:
             self._fail("the house went away")
 
+    def _begin_call(self, heard: bytes = b"") -> None:
+        self._call = {**self._woken_by, "call_id": uuid4().hex}
+        self._called[:] = heard
+
+    def _go_on(self, heard: bytes = b"") -> None:
+        """Take what follows, and what was heard of it, for a call of its own, though nobody says the wake word."""
+        self._begin_call(heard)
+        self._send("atlas.call", call_id=self._call["call_id"])
+
     def _call_again(self) -> None:
         """Send again what woke it and was said then. The house knows by its id a call that it has heard to its end."""
         self._is_cut = False
@@ -220,6 +233,8 @@ class SatelliteRoom:
                 self._become(State.ASLEEP)
             case "input_audio_buffer.speech_started" if self.state is not State.ASLEEP:
                 self._hush()
+                if not self._call:
+                    self._go_on(bytes(self._called))
                 self._become(State.HEARING, WORDS_SECONDS)
             case "input_audio_buffer.committed" if self.state is State.HEARING:
                 self._forget_call()
@@ -319,10 +334,10 @@ class SatelliteRoom:
         last = replies[-1]
         if last.ring:
             self._become(State.LISTENING, STOP_SECONDS)
-        elif last.words.rstrip().endswith("?"):
-            self._become(State.LISTENING, FOLLOW_UP_SECONDS)
-        elif self._follow_up_seconds:
-            self._become(State.LISTENING, self._follow_up_seconds)
+        elif seconds := FOLLOW_UP_SECONDS if last.words.rstrip().endswith("?") else self._follow_up_seconds:
+            self._become(State.LISTENING, seconds)
+            self._go_on()
+            self._hook("listening")
         else:
             self._sleep()
 

@@ -12,7 +12,7 @@ from atlas.errors import ConfigError
 
 SYSTEMS = ("pulse", "alsa")
 HOOKS = (
-    *("connected", "disconnected", "woken", "heard", "answering", "asleep", "failed"),
+    *("connected", "disconnected", "woken", "heard", "answering", "listening", "asleep", "failed"),
     *("ringing", "silent", "muted", "unmuted", "near_miss"),
 )
 _HOURS = re.compile(r"([01]?\d|2[0-3]):([0-5]\d)-([01]?\d|2[0-3]):([0-5]\d)")

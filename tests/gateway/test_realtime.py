@@ -593,6 +593,23 @@ async def test_a_call_that_comes_again_over_a_new_line_is_heard_once(small: Smal
             assert (await kitchen.refused("atlas.wake", call_id=5)).param == "call_id"
 
 
+async def test_an_answer_to_a_question_that_comes_again_over_a_new_line_is_heard_once(small: SmallHouse) -> None:
+    small.ear.lines = ["set a timer", "ten minutes"]
+    async with calling(small, "satellite") as kitchen:
+        await kitchen.send("atlas.hello", plays=True)
+        await kitchen.send("atlas.wake", phrase="okay nabu", level_db=-40, call_id="call one")
+        for call in ("", "call two"):
+            if call:
+                await kitchen.send("atlas.call", call_id=call)
+            await kitchen.hear()
+            await kitchen.until("response.done")
+        assert (await kitchen.refused("atlas.call", call_id=5)).param == "call_id"
+    async with calling(small, "satellite") as kitchen:
+        await kitchen.send("atlas.hello", plays=True)
+        await kitchen.send("atlas.wake", phrase="okay nabu", level_db=-40, call_id="call two")
+        await kitchen.until("atlas.not_nearest")
+
+
 async def test_what_a_room_says_it_rang_is_bounded(small: SmallHouse) -> None:
     async with calling(small) as caller:
         for ids in ("timer_1", ["timer_1"] * 65, [1], ["t" * 10_000], None):

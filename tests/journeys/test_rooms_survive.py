@@ -93,6 +93,22 @@ def test_a_line_that_is_cut_in_the_middle_of_an_answer_ends_it_and_is_there_agai
         assert is_answered(house, sounds, kitchen, spoken("Okay Nabu, what time is it?"), tmp_path)
 
 
+def test_what_is_answered_to_a_question_while_the_line_is_cut_is_taken_when_it_is_there_again(
+    house: Running, sounds: SoundServer, wire: Wire, spoken: Callable[[str], AudioChunk], tmp_path: Path
+) -> None:
+    with satellite(house, sounds, "kitchen", tmp_path, url=wire.url) as kitchen:
+        kitchen.is_called(sounds, "kitchen_mic", spoken("Okay Nabu, set a timer."))
+        kitchen.until("listening")
+        wire.cut()
+        kitchen.until("disconnected")
+        sounds.play(spoken("For ten minutes, please."), "kitchen_mic")
+        wire.mend()
+        kitchen.until("connected")
+        kitchen.until("answering")
+        kitchen.until("asleep")
+        assert "10 minute" in house.json_of("ask", "which timers are there")["reply"].lower()
+
+
 def test_two_timers_ring_in_two_rooms_and_who_stops_one_leaves_the_other_ringing(
     house: Running, sounds: SoundServer, spoken: Callable[[str], AudioChunk], tmp_path: Path
 ) -> None:

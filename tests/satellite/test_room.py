@@ -14,7 +14,7 @@ from atlas.errors import ConfigError
 from atlas.satellite.earcons import MELODIES, RATE, earcon
 from atlas.satellite.player import Player
 from atlas.satellite.rings import Rings
-from atlas.satellite.room import SatelliteRoom, State
+from atlas.satellite.room import SHORT_BEFORE_SECONDS, SatelliteRoom, State
 from atlas.satellite.settings import is_quiet, read_hours
 from atlas.satellite.wake_listener import WakeListener
 from atlas.speech.vad_scripted import voice
@@ -43,6 +43,13 @@ class Loudspeaker:
     async def write(self, pcm: bytes) -> bool:
         self.played += pcm
         return True
+
+
+class NoEcho:
+    """An echo canceller in a room where nothing echoes."""
+
+    def heard(self, chunk: AudioChunk) -> AudioChunk:
+        return chunk
 
 
 class Kitchen:
@@ -218,11 +225,7 @@ async def test_without_echo_cancellation_the_house_does_not_hear_itself() -> Non
 
 
 async def test_with_echo_cancellation_somebody_may_speak_over_the_answer() -> None:
-    class Clean:
-        def heard(self, chunk: AudioChunk) -> AudioChunk:
-            return chunk
-
-    async with kitchen(Clean()) as here:
+    async with kitchen(NoEcho()) as here:
         await here.spoken_to()
         before = here.seconds_sent()
         await here.answered("It is a long story.", seconds=20.0)
@@ -284,6 +287,39 @@ async def test_the_same_call_keeps_its_id_when_it_is_made_again_and_another_has_
         await here.woken()
         first, again, another = (one["call_id"] for one in here.sent if one["type"] == "atlas.wake")
         assert first == again != another
+
+
+async def test_what_is_answered_to_a_question_while_the_line_is_broken_is_sent_when_it_is_back() -> None:
+    async with kitchen() as here:
+        await here.spoken_to()
+        await here.answered("For how long?")
+        await here.hear(silence(1.5))
+        assert here.hooks[-1] == "listening"
+        (call,) = [one["call_id"] for one in here.sent if one["type"] == "atlas.call"]
+        here.room.connected(False)
+        await here.hear(voice(1.0) + silence(1.0))
+        here.sent.clear()
+        here.room.connected(True)
+        assert here.kinds() == ["atlas.hello", "atlas.wake", "input_audio_buffer.append"]
+        assert here.seconds_sent() >= 2.0
+        (again,) = [one for one in here.sent if one["type"] == "atlas.wake"]
+        assert (again["phrase"], again["call_id"]) == ("okay nabu", call)
+        assert "failed" not in here.hooks
+
+
+async def test_what_somebody_says_over_an_answer_when_the_line_breaks_is_sent_from_its_first_word() -> None:
+    async with kitchen(NoEcho()) as here:
+        await here.spoken_to()
+        await here.answered("It is noon, and there is a lot more to say about that.", seconds=5.0)
+        await here.hear(silence(1.5) + voice(0.5))
+        here.house("input_audio_buffer.speech_started")
+        await here.hear(voice(0.5))
+        here.room.connected(False)
+        here.sent.clear()
+        await here.hear(voice(0.5))
+        here.room.connected(True)
+        assert here.kinds() == ["atlas.hello", "atlas.wake", "input_audio_buffer.append"]
+        assert here.seconds_sent() == pytest.approx(SHORT_BEFORE_SECONDS + 1.0, abs=0.1)
 
 
 async def test_a_house_that_dies_in_the_middle_of_a_sentence_is_told_by_a_tone() -> None:
