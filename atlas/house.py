@@ -37,6 +37,7 @@ from atlas.recent_log import RecentLog
 from atlas.router import Routing
 from atlas.speaker_identification import SpeakerIdentification
 from atlas.speech.message_sounds import MessageSounds
+from atlas.speech.speaking_volumes import SpeakingVolumes
 from atlas.speech.stt import Judge, Stt
 from atlas.speech.tts import Tts
 from atlas.speech.vad import Vad
@@ -137,6 +138,7 @@ class House:
         teaching: Teaching | None = None,  # of sentences; None where none can be taught
         changes: Changes | None = None,  # None: nobody watches what changes
         sounds: MessageSounds | None = None,  # of messages; None where they are words alone
+        volumes: SpeakingVolumes | None = None,  # of devices; None: all speak as loudly as the voice is made
         speaker_identification: SpeakerIdentification | None = None,  # None: nobody is known by voice
     ) -> None:
         self.config = config
@@ -175,6 +177,7 @@ class House:
         self.recent_log: RecentLog | None = None  # set by whoever writes the log
         self.changes = changes or Changes([])
         self.sounds = sounds
+        self.volumes = volumes or SpeakingVolumes(config.data)
         self.speaker_identification = speaker_identification
         self._own_voices = OwnVoices(sounds) if sounds else None
         self._provenance = AnswerProvenance()

@@ -49,6 +49,7 @@ from atlas.router import Routing, choose, may_talk, open_addressing
 from atlas.sound_sweep import sweep_sounds
 from atlas.speaker_identification import SpeakerIdentification
 from atlas.speech.message_sounds import MessageSounds
+from atlas.speech.speaking_volumes import SpeakingVolumes
 from atlas.speech.voiceprints import open_voice_encoder
 from atlas.speech.voices import Voices, voices_for
 from atlas.store.devices import DeviceStore, open_devices
@@ -119,6 +120,7 @@ async def open_house(config: Config) -> AsyncIterator[House]:
             gone=devices.gone,
         )
         message_sounds = MessageSounds(config.data / "messages")
+        volumes = SpeakingVolumes(config.data)
         load = MachineLoad({name: watched.speed.take for name, watched in backends.items()})
         push = PushNotices(
             devices,
@@ -141,7 +143,7 @@ async def open_house(config: Config) -> AsyncIterator[House]:
             return open_helplines(house.config.house.country, house.config.house.contact)
 
         open_helplines(config.house.country)  # a country that nobody knows is no surprise for an emergency
-        shared = _MindParts(backends, agents_tools, reader, confirmations, zone, claims, helplines, traits)
+        shared = _MindParts(backends, agents_tools, reader, confirmations, zone, claims, helplines, traits, volumes)
         minds = {name: await _open_mind(stack, config, name, shared) for name in config.agents}
         house = House(
             config,
@@ -175,6 +177,7 @@ async def open_house(config: Config) -> AsyncIterator[House]:
             load=load,
             teaching=Teaching(config.data / TAUGHT_FILE, reader.read, reader.look, config.house.language),
             sounds=message_sounds,
+            volumes=volumes,
             speaker_identification=await _open_speaker_identification(stack, config, devices),
             waiting={code: _waiting(one.grammar) for code, one in languages.items()},
             languages=reader if len(languages) > 1 else None,
@@ -235,6 +238,7 @@ class _MindParts:
     claims: ClaimJudge | None
     helplines: Callable[[], Helplines]  # as they are by now, for who may answer before all others
     traits: Callable[[str], HouseTraits]  # what an agent says of the house, by its settings as they are by now
+    volumes: SpeakingVolumes
 
 
 async def _open_speaker_identification(
@@ -312,6 +316,7 @@ async def _open_mind(stack: AsyncExitStack, config: Config, name: str, parts: _M
             claims=parts.claims.chance if parts.claims else None,
             waiting=waiting,
             traits=partial(parts.traits, name),
+            volumes=parts.volumes,
         )
 
     agents = {code: in_language(code, one.sentences) for code, one in parts.reader.languages.items()}

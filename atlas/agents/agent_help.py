@@ -10,6 +10,8 @@ from atlas.agents.house_traits import HouseTraits
 from atlas.conversation import Turn
 from atlas.events import Emit
 from atlas.mcp.tools import Tools
+from atlas.speech.speaking_volumes import LOUDEST, SOFTEST, SpeakingVolumes
+from atlas.understanding.talk_requests import AboutAtlas
 from atlas.understanding.understanding import Understanding
 
 MOST_CUSTOM = 4  # of the house's own sentences; who wants more looks into their file
@@ -18,7 +20,8 @@ MOST_CUSTOM = 4  # of the house's own sentences; who wants more looks into their
 class Help:
     """Answers "what can you do", and questions about Atlas itself by the settings of this house, and nothing else.
 
-    A client with instructions of its own made somebody else of the agent: what that one can do, its model says.
+    Who wants it louder or softer has it speak so on the device that was spoken to. A client with instructions of its
+    own made somebody else of the agent: what that one can do, its model says.
     """
 
     def __init__(
@@ -27,23 +30,37 @@ class Help:
         tools: Tools,
         custom: Callable[[Collection[str]], Sequence[str]] = lambda tools: (),
         traits: Callable[[], HouseTraits] = HouseTraits,
+        volumes: SpeakingVolumes | None = None,
     ) -> None:
         self._tools = tools
         self._own = tables["help"]
         self._about = tables.get("about", {})
         self._traits = traits
+        self._volumes = volumes
         self._custom = custom  # of these tools, examples of the house's own sentences
 
     async def answer(self, meant: Understanding, turn: Turn, emit: Emit) -> AgentAnswer | None:
         """See `Answerer.answer`."""
         if meant.about:
-            return await say(self._traits().filled(meant.about, self._about), emit)
+            so_loud = await self._speak_so_loud(meant.about, turn)
+            return await say(so_loud or self._traits().filled(meant.about, self._about), emit)
         words = await self._words() if meant.help else ""
         return await say(words, emit) if words else None
 
     async def prepare(self, meant: Understanding, turn: Turn) -> bool:
         """See `Answerer.prepare`."""
         return meant.help or meant.about is not None
+
+    async def _speak_so_loud(self, about: AboutAtlas, turn: Turn) -> str:
+        """Speak as loudly as is wanted where the turn was said; return what is said of it, "" where that cannot be."""
+        if not (self._volumes and turn.spoken and (about.louder or about.percent)):
+            return ""
+        before = self._volumes.percent(turn.actor.device)
+        percent = await self._volumes.set(turn.actor.device, about.percent or before + about.louder)
+        if percent is None:
+            return ""
+        limit = "most" if percent == LOUDEST else "least" if percent == SOFTEST else "now"
+        return str(self._about["volume"][limit].format(percent=percent))
 
     async def _words(self) -> str:
         """Return what this agent can do, and one thing to try; "" when none of its tools is there."""

@@ -25,6 +25,7 @@ from atlas.conversation import Actor, Message, Turn
 from atlas.events import Emit
 from atlas.llm.backend import Backend
 from atlas.mcp.tools import Tools
+from atlas.speech.speaking_volumes import SpeakingVolumes
 from atlas.store.memory import Memory
 from atlas.understanding.choices import WAITS_SECONDS, Choices
 from atlas.understanding.concern import Claims
@@ -139,6 +140,7 @@ def open_agent(
     claims: Claims | None = None,
     waiting: dict[Actor, tuple[float, Choices]] | None = None,
     traits: Callable[[], HouseTraits] = HouseTraits,
+    volumes: SpeakingVolumes | None = None,
 ) -> Agent:
     """Return the agent `name`, over engines that its owner opened and will close. Raises `ConfigError`.
 
@@ -169,7 +171,7 @@ def open_agent(
         *([Recall(name, grammar, memory, zone)] if memory and words else ()),
         Ending(tables),
         commands,
-        Help(tables, tools, reader.custom_examples, traits),
+        Help(tables, tools, reader.custom_examples, traits, volumes),
         *(() if llm.tools else [UnsolicitedAnswer(confirmations)]),
         chat,
     ]

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from atlas.conversation import Actor
-from atlas.events import Emit
+from atlas.events import Emit, Event, SpeechOut
 from atlas.house import House
 from atlas.speech.wake import WakeStream
 from atlas.voice.options import ReplyOptions, SessionOptions
@@ -22,6 +24,13 @@ def voice_session(
     wish: ReplyOptions | None = None,
 ) -> Session:
     """Return a session that `actor` speaks in. `reply` answers instead of the house; without `wake` it never sleeps."""
+    scaled = house.volumes.on(actor.device)
+
+    async def tell(event: Event) -> None:
+        if isinstance(event, SpeechOut):
+            event = replace(event, audio=scaled(event.audio))
+        await emit(event)
+
     return Session(
         stt=house.ear,
         tts=house.tts,
@@ -37,7 +46,7 @@ def voice_session(
         judge=house.judge,
         goes_on=house.goes_on,
         wants_silence=house.wants_silence,
-        emit=emit,
+        emit=tell,
         waiting=house.waiting,
         options=options,
         wish=wish,

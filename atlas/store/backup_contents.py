@@ -29,7 +29,7 @@ SIDE_FILE = re.compile(  # of what is in a backup
     rf".*\.db-(wal|shm|journal)|.*\.draft|\..+\.[a-z0-9_]{{8}}|{re.escape(STAGING)}.*"
 )
 _OF_THE_HOUSE = re.compile(
-    r"tools|messages|.+-agent-config|settings-.+|.+\.db|taught\.json|wake_thresholds\.json|sentences(\.\w+)?\.yaml|atlas\.toml|policy\.toml"
+    r"tools|messages|.+-agent-config|settings-.+|.+\.db|taught\.json|wake_thresholds\.json|speaking_volumes\.json|sentences(\.\w+)?\.yaml|atlas\.toml|policy\.toml"
     r"|egress(\.\d{12})?\.(jsonl|head)"
 )
 _SECRET_NAME = re.compile(r".*\.(key|pem|p12|pfx|jks|token|password|passphrase|kdbx)|id_(rsa|dsa|ecdsa|ed25519)", re.I)

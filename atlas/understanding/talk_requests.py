@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
 from atlas.understanding.answering import Answering, FactQuestion
@@ -22,6 +22,8 @@ class AboutAtlas:
 
     says: str
     where: tuple[tuple[str, str], ...] = ()  # what is said instead in a house that has this trait
+    louder: int = 0  # by how many percent it is to speak louder; below 0, softer
+    percent: int = 0  # how loud it is to speak
 
 
 class TalkRequests:
@@ -37,7 +39,10 @@ class TalkRequests:
         self._help = re.compile(tables["help"]["asked"], re.IGNORECASE)
         about = tables.get("about", {"questions": (), "parts": {}})
         self._about = [
-            (_compiled(one["asked"], about["parts"]), AboutAtlas(one["says"], tuple(one.get("where", {}).items())))
+            (
+                _compiled(one["asked"], about["parts"]),
+                AboutAtlas(one["says"], tuple(one.get("where", {}).items()), one.get("louder", 0)),
+            )
             for one in about["questions"]
         ]
 
@@ -68,10 +73,19 @@ class TalkRequests:
         history = heard.turn.history
         if heard.turn.instructions or (history and history[-1].text.rstrip().endswith("?")):
             return None
-        return next((answer for way, answer in self._about if self._is(way, heard)), None)
+        for way, answer in self._about:
+            if words := self._match(way, heard):
+                level = words.groupdict()
+                return replace(answer, percent=int(level.get("percent") or 10 * int(level.get("tenths") or 0)))
+        return None
 
     def _is(self, way: re.Pattern[str], heard: SpokenTurn) -> bool:
-        return any(map(way.fullmatch, (self._grammar.unmarked(heard.text), self._grammar.plain_words(heard.text))))
+        return self._match(way, heard) is not None
+
+    def _match(self, way: re.Pattern[str], heard: SpokenTurn) -> re.Match[str] | None:
+        plain = self._grammar.plain_words(heard.text)
+        in_digits = (self._grammar.digits(plain),) if way.groupindex else ()
+        return next(filter(None, map(way.fullmatch, (self._grammar.unmarked(heard.text), plain, *in_digits))), None)
 
 
 def _compiled(way: str, parts: Mapping[str, str]) -> re.Pattern[str]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -13,6 +14,7 @@ from atlas.agents.house_traits import traits_of
 from atlas.agents.minds import InOrder
 from atlas.config import AgentConfig, Config, EgressConfig, HouseConfig, LlmConfig
 from atlas.conversation import Message
+from atlas.speech.speaking_volumes import AS_MADE, SpeakingVolumes
 from atlas.understanding.grammar import Grammar, open_grammar
 from tests.conftest import for_every
 from tests.houses import reader, reader_of
@@ -71,9 +73,14 @@ CONFIG = Config(
 )
 
 
-def about_of(language: str, tools: ScriptedTools, config: Config = CONFIG) -> InOrder:
+def about_of(
+    language: str,
+    tools: ScriptedTools,
+    config: Config = CONFIG,
+    volumes: SpeakingVolumes | None = None,
+) -> InOrder:
     spoken = reader(language)
-    mind = Help(spoken.grammar.tables, tools, traits=lambda: traits_of(config, "family", "a voice"))
+    mind = Help(spoken.grammar.tables, tools, traits=partial(traits_of, config, "family", "a voice"), volumes=volumes)
     return InOrder("family", spoken, [mind])
 
 
@@ -205,6 +212,48 @@ async def test_questions_about_the_world_and_commands_are_not_about_atlas(
     tools: ScriptedTools, language: str, text: str
 ) -> None:
     assert not await about_of(language, tools).prepare(turn(text))
+
+
+@for_every(
+    ("language", "text", "says", "percent"),
+    [
+        ("en", "Speak a bit louder, please.", "70 percent", 70),
+        ("en", "You're too quiet", "70 percent", 70),
+        ("en", "Turn your volume up", "70 percent", 70),
+        ("en", "Can you speak more quietly?", "30 percent", 30),
+        ("en", "Don't speak so loud!", "30 percent", 30),
+        ("en", "Set your volume to 40%", "40 percent", 40),
+        ("en", "set your volume to forty percent", "40 percent", 40),
+        ("en", "Your volume to eight, please", "80 percent", 80),
+        ("en", "Speak as loud as you can", "as loud as I can", 100),
+        ("en", "Whisper, please", "as softly as I can", 10),
+        ("de", "Sprich bitte etwas lauter", "70 Prozent", 70),
+        ("de", "Ich höre dich nicht", "70 Prozent", 70),
+        ("de", "Du bist viel zu laut", "30 Prozent", 30),
+        ("de", "Red nicht so laut!", "30 Prozent", 30),
+        ("de", "Stell deine Lautstärke auf 40 Prozent", "40 Prozent", 40),
+        ("de", "Flüstere bitte", "Leiser kann ich", 10),
+    ],
+)
+async def test_who_wants_it_louder_or_softer_is_spoken_to_so(
+    tools: ScriptedTools, language: str, text: str, says: str, percent: int, tmp_path: Path
+) -> None:
+    volumes = SpeakingVolumes(tmp_path)
+    volumes.on("phone")
+    await volumes.set("phone", AS_MADE)
+    answer, _ = await ask(about_of(language, tools, volumes=volumes), text, spoken=True)
+    assert says in answer.text
+    assert volumes.percent("phone") == percent
+
+
+async def test_where_nobody_speaks_aloud_the_volume_stays_and_that_is_said(
+    tools: ScriptedTools, tmp_path: Path
+) -> None:
+    volumes = SpeakingVolumes(tmp_path)
+    volumes.on("phone")
+    answer, _ = await ask(about_of("en", tools, volumes=volumes), "speak louder")
+    assert "can't change how loud" in answer.text
+    assert volumes.percent("phone") == AS_MADE
 
 
 def test_words_that_answer_a_question_of_atlas_are_not_about_it(grammar: Grammar) -> None:

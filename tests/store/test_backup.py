@@ -37,6 +37,7 @@ OTHER_FILES = {
     "messages/m1.wav": "RIFF",
     "taught.json": "{}",
     "wake_thresholds.json": "{}",
+    "speaking_volumes.json": "{}",
     "atlas.toml": '[house]\nlanguage = "en"\n',
     "policy.toml": "# rules\n",
 }
