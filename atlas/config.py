@@ -99,6 +99,7 @@ class WyomingConfig:
     role: Literal["guest", "satellite"] = "guest"  # whoever can connect is one of these, and no more
     device: str = "wyoming"
     room: str = ""
+    rooms: Mapping[str, str] = field(default_factory=dict)  # of Home Assistant's satellites, by their entities' ids
 
 
 @dataclass(frozen=True, slots=True)
@@ -241,8 +242,9 @@ class Config:
 
     @property
     def rooms_called(self) -> tuple[str, ...]:
-        """The rooms of the devices that the house calls, in the order of their names."""
-        rooms = {one.room for one in self.wyoming_satellites} | {one.room for one in self.esphome_devices}
+        """The rooms of the devices that the house calls or Home Assistant has, in the order of their names."""
+        called = *self.wyoming_satellites, *self.esphome_devices
+        rooms = {one.room for one in called} | {*self.wyoming.rooms.values()}
         return tuple(sorted(rooms - {""}))
 
     @property

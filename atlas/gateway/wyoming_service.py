@@ -5,8 +5,9 @@ from __future__ import annotations
 import math
 import time
 from collections import OrderedDict
-from collections.abc import Awaitable, Callable, Iterator, Sequence
+from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
+from dataclasses import replace
 
 import anyio
 from anyio.abc import SocketAttribute, SocketStream, TaskGroup, TaskStatus
@@ -104,6 +105,13 @@ class Service:
             raise RequestError("too many connections are open", code="rate_limit_exceeded")
         del self._connections[oldest]
         oldest.send_away()
+
+    def actor_of(self, context: Mapping[str, object]) -> Actor:
+        """Return who speaks: a satellite of Home Assistant to which the settings give a room is a device by itself."""
+        satellite, rooms = context.get("satellite_id"), self.house.config.wyoming.rooms
+        if isinstance(satellite, str) and satellite in rooms:
+            return replace(self.actor, device=satellite, room=rooms[satellite])
+        return self.actor
 
     def note(self, utterance: Utterance) -> None:
         """Keep what else an utterance may have been: its words come back to be answered without that."""
@@ -225,16 +233,17 @@ class Connection:
         text = fields.text("text", longest=MAX_CHARACTERS).strip()
         if context is not None and not isinstance(context, dict):
             raise fields.wrong("context", "an object")
-        ended = await self._replied(self._turn(text)) if text else TurnEnded("", "failed", "", "command")
+        actor = self._service.actor_of(context or {})
+        ended = await self._replied(self._turn(text, actor)) if text else TurnEnded("", "failed", "", "command")
         done = handle.Handled if ended.end != "failed" else handle.NotHandled
         await self._peer.send(done(ended.text, context).event())
 
-    def _turn(self, text: str) -> Turn:
+    def _turn(self, text: str, actor: Actor) -> Turn:
         heard = self._service.utterance(text) or Utterance(text, 0.0)
         return Turn(
             fresh_id("turn"),
             text,
-            self._service.actor,
+            actor,
             time.time(),
             spoken=True,  # Home Assistant says it by a voice, or shows it
             alternatives=heard.alternatives,

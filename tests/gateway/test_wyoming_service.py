@@ -161,6 +161,20 @@ async def test_a_text_is_answered_and_remembered_in_the_rooms_own_talk(config: C
     assert [message.text for message in second.history] == ["hello house", "Good evening."]
 
 
+async def test_a_microphone_of_home_assistant_speaks_in_the_room_that_the_settings_say(
+    config: Config, data: Path
+) -> None:
+    rooms = {"assist_satellite.bedside": "bedroom"}
+    async with served_by_wyoming(config, data, rooms=rooms) as (small, port), connected(port) as client:
+        for satellite in ("assist_satellite.bedside", "assist_satellite.porch", 5):
+            await client.send(Transcript("hello house", context={"satellite_id": satellite}))
+            await client.until("handled")
+    at_the_bed, on_the_porch, nowhere = small.chat.turns
+    assert at_the_bed.actor == Actor("", "assist_satellite.bedside", "guest", "bedroom")
+    assert on_the_porch.actor == nowhere.actor == Actor("", "wyoming", "guest", "hall")
+    assert not on_the_porch.history, "another room's talk"
+
+
 async def test_what_was_heard_and_comes_back_as_text_keeps_its_other_meanings(config: Config, data: Path) -> None:
     async with served_by_wyoming(config, data) as (small, port), connected(port) as client:
         small.house.pick = lambda utterance: replace(utterance, possible=("cancel all timers",), doubtful=True)
