@@ -154,6 +154,23 @@ def test_an_announcement_is_heard_in_every_room_and_one_for_a_room_only_there(
         assert "boiling" not in words_of(house, elsewhere(), tmp_path)
 
 
+def test_who_asks_for_it_is_spoken_to_louder_or_softer_in_that_room(
+    house: Running, sounds: SoundServer, spoken: Callable[[str], AudioChunk], tmp_path: Path
+) -> None:
+    levels = []
+    with satellite(house, sounds, "kitchen", tmp_path, "--no-earcons") as kitchen:
+        for words in ("Speak as softly as you can.", "Set your volume to fifty percent.", "Speak as loud as you can."):
+            with sounds.recording("kitchen_out", tmp_path / "kitchen.raw") as played:
+                kitchen.is_called(sounds, "kitchen_mic", spoken(f"Okay Nabu, {words}"))
+                kitchen.until("asleep")
+                words_heard = played()
+            steps = range(0, words_heard.samples, RATE // 5)
+            levels.append(max(words_heard.cut(at, at + RATE // 5).level_db for at in steps))
+    softest, as_made, loudest = levels
+    assert as_made - softest > 8
+    assert loudest - as_made > 3
+
+
 def test_a_network_that_is_gone_for_five_seconds_costs_a_room_nothing(
     house: Running, sounds: SoundServer, spoken: Callable[[str], AudioChunk], tmp_path: Path
 ) -> None:
