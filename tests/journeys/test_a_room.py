@@ -171,6 +171,24 @@ def test_who_asks_for_it_is_spoken_to_louder_or_softer_in_that_room(
     assert loudest - as_made > 3
 
 
+@pytest.mark.timeout(400)  # a house of its own has to start
+def test_the_machine_of_the_house_is_a_room_itself(
+    sounds: SoundServer, spoken: Callable[[str], AudioChunk], tmp_path: Path
+) -> None:
+    room = {"enabled": "true", "room": "kitchen"}
+    room |= {"microphone": "pulse:kitchen_mic.monitor", "loudspeaker": "pulse:kitchen_out"}
+    settings = {f"ATLAS_SATELLITE_{name.upper()}": value for name, value in room.items()}
+    house = start_house(tmp_path, "", **sounds.environment, **settings)
+    try:
+        until(lambda: "room joined" in house.log.read_text(), 60, "its own room")
+        with sounds.recording("kitchen_out", tmp_path / "kitchen.raw") as played:
+            sounds.play(spoken("Okay Nabu, set a timer for ten minutes."), "kitchen_mic")
+            until(lambda: "10 minutes" in words_of(house, played(), tmp_path), 60, "the house's answer in its room")
+        assert house.json_of("ask", "how many timers are there")["tools"][0]["name"].startswith("timers.")
+    finally:
+        end_house(house)
+
+
 def test_a_network_that_is_gone_for_five_seconds_costs_a_room_nothing(
     house: Running, sounds: SoundServer, spoken: Callable[[str], AudioChunk], tmp_path: Path
 ) -> None:
