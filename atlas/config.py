@@ -243,8 +243,8 @@ class Config:
     @property
     def rooms_called(self) -> tuple[str, ...]:
         """The rooms of the devices that the house calls or Home Assistant has, in the order of their names."""
-        called = *self.wyoming_satellites, *self.esphome_devices
-        rooms = {one.room for one in called} | {*self.wyoming.rooms.values()}
+        rooms = {one.room for one in self.wyoming_satellites} | {one.room for one in self.esphome_devices}
+        rooms |= {*self.wyoming.rooms.values()}
         return tuple(sorted(rooms - {""}))
 
     @property

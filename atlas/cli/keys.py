@@ -34,6 +34,8 @@ HOUSE_TOOLS = (
     "rules.*",
     "settings.*",
     "home.connected",
+    "home.satellites",
+    "home.say",
 )
 
 

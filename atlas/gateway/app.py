@@ -186,6 +186,9 @@ async def serve(
             await tasks.start(_wyoming("service").serve, house)
         for satellite in house.config.wyoming_satellites:
             tasks.start_soon(_wyoming("satellites").call, house, satellite)
+        hub = house.config.tool_settings.get("home", {}).get("home_assistant", {})
+        if house.config.wyoming.rooms and hub.get("url"):  # else its satellites are heard, and nobody can speak there
+            tasks.start_soon(import_module("atlas.gateway.home_assistant_rooms").speak, house)
         if house.config.esphome_devices:
             await _call_esphome(house, tasks)
         if house.config.gateway.mdns:

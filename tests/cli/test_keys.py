@@ -54,6 +54,8 @@ def test_every_agent_is_known_by_its_own_token_and_has_its_own_tools(config: Con
         "rules.*",
         "settings.*",
         "home.connected",
+        "home.satellites",
+        "home.say",
     ]
     assert agents["house"]["acts_as"] == "owner"
     assert agents["family"]["roots"] == ["family-agent-config"]

@@ -58,6 +58,7 @@ EXAMPLES: dict[str, Any] = {
     "to": "notes/yard.md",
     "name": "evening",
     "device": "lamp",
+    "satellite": "assist_satellite.bedside",
     "subject": "Bins",
     "statement": "yes",
     "tool": "timers.cancel_all",

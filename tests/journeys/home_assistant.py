@@ -24,6 +24,7 @@ CHUNK_SAMPLES = 1_600
 SETTINGS = """
 homeassistant:
   name: Home
+  internal_url: http://127.0.0.1:{port}
   unit_system: metric
 http:
   server_host: 127.0.0.1

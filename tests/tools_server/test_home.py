@@ -9,7 +9,7 @@ import ssl
 import threading
 import time
 import types
-from collections.abc import AsyncIterator, Callable, Mapping
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
@@ -42,7 +42,7 @@ from tools_server.hubs.devices import Device, DeviceTarget, NotMeant, meant, pla
 from tools_server.hubs.mqtt_commands import commands
 from tools_server.hubs.mqtt_discovery import Unclear, discovered
 from tools_server.hubs.mqtt_states import value_at
-from tools_server.sdk.toolkit import Result
+from tools_server.sdk.toolkit import Result, ToolFailed
 from tools_server.values.boot_files import BootFailed
 from tools_server.values.policy import CallActor
 
@@ -760,6 +760,7 @@ async def assisted(
     more: str = "",
     unit: str = "°C",
     registries: Mapping[str, Any] = types.MappingProxyType({}),
+    more_things: Sequence[dict[str, Any]] = (),
     **how: Any,
 ) -> AsyncIterator[tuple[House, Assistant, Server]]:
     things = [
@@ -770,6 +771,7 @@ async def assisted(
         entity("media_player.box", "playing", "Box", volume_level=0.3),
         entity("sensor.out", "7.5", "Outside", unit_of_measurement="°C"),
         entity("automation.x", "on", "Not a device"),
+        *more_things,
     ]
     small = Assistant({thing["entity_id"]: thing for thing in things}, unit=unit, registries=registries)
     (data / "token").write_text("token\n")
@@ -838,6 +840,17 @@ async def test_what_home_assistant_confirms_is_done(assistant: Any) -> None:
         ("climate.all", "set_temperature", {"temperature": 21.5}),
         ("media_player.box", "media_pause", {}),
     ]
+
+
+async def test_a_satellite_of_home_assistant_says_what_the_house_has_to_say(data: Path) -> None:
+    bedside, porch = (f"assist_satellite.{name}" for name in ("bedside", "porch"))
+    more = [entity(bedside, "idle", "Bedside"), entity(porch, "unavailable", "Porch")]
+    async with assisted(data, more_things=more) as (opened, small, _):
+        assert (await opened.agreed("home.satellites")).data == {"satellites": [bedside]}
+        await opened.agreed("home.say", satellite=bedside, words="Dinner is ready.")
+        assert small.called == [(bedside, "announce", {"message": "Dinner is ready."})]
+        with pytest.raises(ToolFailed, match="not there"):
+            await opened.agreed("home.say", satellite=porch, words="Dinner is ready.")
 
 
 async def test_the_garage_opens_only_with_a_yes_by_whatever_name_and_way(assistant: Any) -> None:

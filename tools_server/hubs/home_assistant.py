@@ -25,6 +25,9 @@ from tools_server.values.language import text as _
 from wall.backoff import Backoff
 
 ANSWER_SECONDS = 10.0
+SAY_SECONDS = 18.0  # Home Assistant answers when its satellite has said it; the house waits 20
+SATELLITE = "assist_satellite."
+AWAY = ("unavailable", "unknown")
 FIRST_BACKOFF_SECONDS = 0.5
 LONGEST_BACKOFF_SECONDS = 60.0
 MOST_DEVICES = 2000
@@ -130,12 +133,28 @@ class HomeAssistant:
                 "call_service", domain=domain, service=name, service_data=data, target={"entity_id": entity}
             )
 
+    def satellites(self) -> list[str]:
+        """Return the ids of the satellites that can be spoken through now."""
+        here = self._states.items() if self.connected else ()
+        return sorted(id for id, one in here if id.startswith(SATELLITE) and one["state"] not in AWAY)
+
+    async def say(self, satellite: str, words: str) -> None:
+        """Say something through a satellite; returns when it was played. Raises OSError."""
+        await self._ask(
+            "call_service",
+            SAY_SECONDS,
+            domain="assist_satellite",
+            service="announce",
+            service_data={"message": words},
+            target={"entity_id": satellite},
+        )
+
     async def _searched(self, entity: str, wanted: Mapping[str, Any]) -> Mapping[str, Any]:
         """Return what a player's own search finds first as what is to be played; the words themselves otherwise."""
         features = self._states.get(entity, {}).get("attributes", {}).get("supported_features")
         if not has(features, SEARCH_MEDIA):
             return wanted
-        classes = {"media_filter_classes": [wanted["media_class"]]} if wanted.get("media_class") else {}
+        classes: dict[str, Any] = {"media_filter_classes": [wanted["media_class"]]} if wanted.get("media_class") else {}
         answer = await self._ask("media_player/search_media", entity_id=entity, search_query=wanted["query"], **classes)
         listed = answer.get("result") if isinstance(answer, dict) else None
         first = next((row for row in listed if isinstance(row, dict)), None) if isinstance(listed, list) else None
@@ -241,7 +260,7 @@ class HomeAssistant:
                 raise
             return None
 
-    async def _ask(self, question: str, **fields: Any) -> Any:
+    async def _ask(self, question: str, patience_seconds: float = ANSWER_SECONDS, **fields: Any) -> Any:
         """Return the answer to a question. Raises OSError."""
         if self._socket is None:
             raise Hung(_("Home Assistant is not there"))
@@ -250,7 +269,7 @@ class HomeAssistant:
         self._waiting[number] = waiting
         try:
             await self._socket.send({"id": number, "type": question, **fields})
-            with anyio.fail_after(ANSWER_SECONDS):
+            with anyio.fail_after(patience_seconds):
                 await waiting.done.wait()
         finally:
             self._waiting.pop(number, None)

@@ -136,6 +136,31 @@ async def connected(call: Call, hub: Literal["home_assistant", "mqtt"]) -> Resul
     return Result(_("That hub answers."), {"connected": True})
 
 
+@house_look("home.satellites", data={"satellites": [str]})
+async def satellites(call: Call) -> Result:
+    """Tell the house through which of Home Assistant's satellites it can speak now."""
+    hub = home_of(call).ha
+    here = hub.satellites() if hub else []
+    return Result(", ".join(here), {"satellites": here})
+
+
+@tool("home.say", data={"satellite": str}, risk="change", agents=("house",), limit_seconds=20)
+async def say(
+    call: Call,
+    satellite: Annotated[str, Field(max_length=120, description="The id of its entity in Home Assistant")],
+    words: Annotated[str, Field(min_length=1, max_length=1000)],
+) -> Result:
+    """Say something through a satellite of Home Assistant; it is done when it was played."""
+    hub = home_of(call).ha
+    if hub is None or satellite not in hub.satellites():
+        raise ToolFailed("not_found", _("That satellite is not there."))
+    try:
+        await hub.say(satellite, words)
+    except OSError as trouble:
+        raise ToolFailed("failed", _("That satellite did not say it: {trouble}").format(trouble=trouble)) from trouble
+    return Result(_("It was said there."), {"satellite": satellite})
+
+
 @tool("home.state", data={"devices": [DEVICE]}, risk="read", limit_seconds=10)
 async def state(
     call: Call,

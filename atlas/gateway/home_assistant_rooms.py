@@ -1,0 +1,46 @@
+"""Home Assistant's satellites as speakers of the house: what rings or is announced in their rooms is said there."""
+
+from __future__ import annotations
+
+from contextlib import ExitStack
+from functools import partial
+
+import anyio
+
+from atlas import trace
+from atlas.bell import Ringing
+from atlas.conversation import HOUSE
+from atlas.errors import EngineError
+from atlas.house import House
+
+LOOK_SECONDS = 5.0  # between two looks which of them are there
+
+
+async def speak(house: House) -> None:
+    """Speak through each satellite to which the settings give a room, while it is there; until cancelled."""
+    rooms, here = house.config.wyoming.rooms, frozenset[str]()
+    while True:
+        with ExitStack() as speaking:
+            for satellite in sorted(here):
+                say, ring = partial(_say, house, satellite), partial(_ring, house, satellite)
+                speaking.enter_context(house.speaking_device(satellite, rooms[satellite], say, ring=ring))
+            while (now := await _those_here(house)) == here:  # noqa: ASYNC110  # hubs say when devices change
+                await anyio.sleep(LOOK_SECONDS)
+        trace.line("home assistant speaks for the house", satellites=", ".join(sorted(now)) or "none")
+        here = now
+
+
+async def _those_here(house: House) -> frozenset[str]:
+    looked = await house.use_owner_tool("home.satellites", {}, HOUSE)
+    return frozenset(looked.data["satellites"]) & {*house.config.wyoming.rooms} if looked.ok else frozenset()
+
+
+async def _say(house: House, satellite: str, words: str) -> None:
+    """Say something there; returns when it was played. Raises `EngineError` when it was not."""
+    done = await house.use_owner_tool("home.say", {"satellite": satellite, "words": words}, HOUSE)
+    if not done.ok:
+        raise EngineError(done.text)
+
+
+async def _ring(house: House, satellite: str, words: str, ringing: Ringing) -> None:
+    await _say(house, satellite, words)
