@@ -96,6 +96,12 @@ class Speaker:
     resides: bool = True  # else it is told what is for it or its room, and nothing that nobody else took
     play: Play | None = None
     person: str = ""  # whose it is, where it is one person's
+    device_id: str = ""  # of its token
+
+    @property
+    def device_key(self) -> str:
+        """What it has in common with no other device: by this timers, messages and what was heard know it."""
+        return self.device_id or self.device
 
 
 class Speakers:
@@ -153,7 +159,7 @@ class Speakers:
         """Tell whether the house waits for an answer where this would be told first."""
         now = anyio.current_time()
         near = self.near(str(due.get("device", "")), str(due.get("room", "")), str(due.get("person", "")))
-        return any(now - self._asked.get(one.device, -math.inf) < ANSWER_SECONDS for one in near)
+        return any(now - self._asked.get(one.device_key, -math.inf) < ANSWER_SECONDS for one in near)
 
     def stop(self, id: str) -> None:
         """Note that somebody has stopped what rings, wherever they are."""
@@ -198,7 +204,7 @@ class Speakers:
             mine = [
                 ring
                 for (device, room), rings in coming.items()
-                if device == speaker.device or (room and room == speaker.room and not self._at(device, ""))
+                if device == speaker.device_key or (room and room == speaker.room and not self._at(device, ""))
                 for ring in rings
             ][:MOST_COMING]
             state = frozenset((ring.id, round((now + ring.in_seconds) / 2)) for ring in mine)
@@ -238,7 +244,7 @@ class Speakers:
         return (
             self._at(device, "")
             or self._at("", room)
-            or (place is not None and (self._at(place.device, "") or self._at("", place.room)))
+            or (place is not None and (self._at(place.device_key, "") or self._at("", place.room)))
             or self.of_person(person)
             or self.of_house()
         )
@@ -258,18 +264,18 @@ class Speakers:
         if person and (place is None or anyio.current_time() - self._heard_at[person] > THERE_SECONDS):
             return []
         if place is not None:
-            return self._at(place.device, "")  # what is for one person is not played to a whole room
+            return self._at(place.device_key, "")  # what is for one person is not played to a whole room
         speakers = self._at("", room) if room else self.of_house()
-        return [speaker for speaker in speakers if speaker.resides and speaker.device != sender]
+        return [speaker for speaker in speakers if speaker.resides and speaker.device_key != sender]
 
     def _at(self, device: str, room: str) -> list[Speaker]:
-        return [one for one in self._all if (device and one.device == device) or (room and one.room == room)]
+        return [one for one in self._all if (device and one.device_key == device) or (room and one.room == room)]
 
     def show(self, timers: Sequence[Mapping[str, Any]]) -> None:
         """Show the devices that have lights or a screen for it how the timers of each and of its room stand."""
         for speaker in self._all:
             if speaker.show:
-                places = {("device", speaker.device), ("room", speaker.room)} - {("room", "")}
+                places = {("device", speaker.device_key), ("room", speaker.room)} - {("room", "")}
                 speaker.show([timer for timer in timers if any(timer.get(key) == place for key, place in places)])
 
     def has(self, device: str, person: str) -> bool:
@@ -280,24 +286,24 @@ class Speakers:
         """Return who hears what is said in a room, "" for all of them, when that comes through a device."""
         if self.to_hear({"room": room, "sender_device": device}):
             return "there"
-        heard_by = {one.device for one in self.near("", room)}
+        heard_by = {one.device_key for one in self.near("", room)}
         return "elsewhere" if heard_by - {device} else "sender" if heard_by else "nobody"
 
     def rooms(self, but: str) -> Sequence[str]:
         """Return the rooms in which a device is connected, other than the device `but`."""
-        return sorted({one.room for one in self._all if one.room and one.device != but})
+        return sorted({one.room for one in self._all if one.room and one.device_key != but})
 
     def has_near(self, due: Mapping[str, Any]) -> bool:
         """Tell whether something can be heard by whom it is for: on its device, in its room, or where they are."""
         device, room, person = (str(due.get(name, "")) for name in ("device", "room", "person"))
         place = self._places.get(person)
         there = place is not None and anyio.current_time() - self._heard_at[person] <= THERE_SECONDS
-        at_place = place is not None and there and bool(self._at(place.device, "") or self._at("", place.room))
+        at_place = place is not None and there and bool(self._at(place.device_key, "") or self._at("", place.room))
         nobodys = not (device or room or person) and bool(self.of_house())
         return bool(self.has(device, person) or self._at("", room) or at_place or nobodys)
 
     def on(self, device: str) -> list[Speaker]:
-        """Return the connections of `device`, and all when it is ""."""
+        """Return the connections of the device of a name, and all when it is ""."""
         return [speaker for speaker in self._all if device in ("", speaker.device)]
 
 
@@ -551,8 +557,9 @@ class Bell:
                     self._told[ring] = _Told(before + 1, anyio.current_time())
                 is_late = ring[0] == TIMERS and rung is None and float(due.get("late_seconds", 0)) >= LATE_SECONDS
                 if ringing and not (rang or is_late) and any(speaker.ring for speaker in speakers):
-                    now, devices = anyio.current_time(), frozenset(speaker.device for speaker in speakers)
-                    log.info("%s rings in %s, time %d", ring[1], ", ".join(sorted(devices)), times + 1)
+                    now, devices = anyio.current_time(), frozenset(speaker.device_key for speaker in speakers)
+                    names = sorted({speaker.device for speaker in speakers})
+                    log.info("%s rings in %s, time %d", ring[1], ", ".join(names), times + 1)
                     self._rung[ring] = _Rung(
                         rung.due if rung else due, times + 1, rung.began if rung else began, now, devices
                     )
@@ -605,7 +612,7 @@ class Bell:
         while True:
             actor = await self._speakers.next_heard()
             if HEARD in {tool.name for tool in await self._tools.listed()} and await self._is_waited_for(actor.person):
-                where = {"person": actor.person, "room": actor.room, "device": actor.device}
+                where = {"person": actor.person, "room": actor.room, "device": actor.device_key}
                 await self._tools.call(ToolCall(fresh_id("call"), HEARD, where), HOUSE, "")
 
     async def _is_waited_for(self, person: str) -> bool:

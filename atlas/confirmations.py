@@ -317,10 +317,10 @@ class HouseConfirmations:
             if question.turn.id == turn_id:
                 question.heard &= _letters(question.sentence) in _letters(heard)  # what was not heard stays so
 
-    def said_in_between(self, device: str) -> None:
+    def said_in_between(self, device_key: str) -> None:
         """Note that a bell rang on a device: the next yes may be to that, so what was asked there is asked again."""
         for question in self._put.values():
-            question.heard &= question.turn.actor.device != device
+            question.heard &= question.turn.actor.device_key != device_key
 
     def asker(self, turn: Turn) -> str:
         """Return the agent whose question `turn` answers; "" when it answers none that was the last thing asked."""

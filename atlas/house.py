@@ -199,9 +199,9 @@ class House:
         """
         with trace.tracing(trace.current()) as stopwatch, ExitStack() as context:
             self._speakers.heard(turn.actor)  # a voice alone calls nobody's messages into a room
-            self._speakers.answered(turn.actor.device)
+            self._speakers.answered(turn.actor.device_key)
             if not turn.spoken:
-                self._speakers.attended(turn.actor.device)  # who types there has seen what rings there
+                self._speakers.attended(turn.actor.device_key)  # who types there has seen what rings there
             if self.speaker_identification and not self._confirmations.asker(
                 turn
             ):  # what a room was asked, the room answers
@@ -234,7 +234,7 @@ class House:
                 with anyio.CancelScope(shield=True):
                     await self._keep(exchange, answer)
             if answer.awaits_reply:
-                self._speakers.asked(turn.actor.device)
+                self._speakers.asked(turn.actor.device_key)
             if answer.path == "command" and len(exchange.recorder.results) == 1:
                 self._learn_reply(*exchange.recorder.results[0])
             if turn.spoken and turn.remembered:
@@ -361,6 +361,7 @@ class House:
         resides: bool = True,
         person: str = "",
         play: Play | None = None,
+        device_id: str = "",
     ) -> AbstractContextManager[None]:
         """Let the house speak through `device` inside the block. `say` returns when the device took the words.
 
@@ -374,51 +375,52 @@ class House:
             try:
                 await say(text)
             finally:
-                self._confirmations.said_in_between(device)
+                self._confirmations.said_in_between(device_id or device)
 
         async def ring_in_between(text: str, ringing: Ringing) -> None:
             assert ring
             try:
                 await ring(text, ringing)
             finally:
-                self._confirmations.said_in_between(device)
+                self._confirmations.said_in_between(device_id or device)
 
         async def play_in_between(words: RecordedWords) -> None:
             assert play
             try:
                 await play(words)
             finally:
-                self._confirmations.said_in_between(device)
+                self._confirmations.said_in_between(device_id or device)
 
         return self._speakers.connected(
             Speaker(
                 *(device, room, say_in_between, show, ring_in_between if ring else None, expect, resides),
                 play_in_between if play else None,
                 person,
+                device_id,
             )
         )
 
     def speaking_rooms(self, but: str) -> Sequence[str]:
-        """Return the rooms in which a device is connected, other than the device `but`."""
+        """Return the rooms in which a device is connected, other than that of the key `but`."""
         return self._speakers.rooms(but)
 
     def speakers_changed(self) -> None:
         """Have every device told anew what it will ring."""
         self._speakers.changed()
 
-    def attended(self, device: str) -> None:
+    def attended(self, device_key: str) -> None:
         """Note that somebody called or silenced a device: a timer that rings there need not ring again."""
-        self._speakers.attended(device)
+        self._speakers.attended(device_key)
 
     def stop_ringing(self, id: str) -> None:
         """Note that somebody stopped a timer that rings, from wherever they are: it rings no more, in no room."""
         self._speakers.stop(id)
         self.changes.note("timers")
 
-    def rang(self, device: str, room: str, ids: Sequence[str]) -> None:
+    def rang(self, device_key: str, room: str, ids: Sequence[str]) -> None:
         """Note what a device rang, and somebody stopped, while the house was away: it is not announced again."""
-        self._speakers.rang(device, room, ids)
-        self._speakers.attended(device)
+        self._speakers.rang(device_key, room, ids)
+        self._speakers.attended(device_key)
 
     async def announce(self, device: str, text: str) -> bool:
         """Say `text` on `device`, "" for every connected one; False when nobody took it. Cancelling is safe."""

@@ -223,7 +223,7 @@ class _Questions:
                     yield change
 
     async def waiting(self, viewer: Actor) -> Mapping[str, str]:
-        return {one.ask.id: one.actor.device for one in await self.confirmations.waiting(viewer)}
+        return {one.ask.id: one.actor.device_key for one in await self.confirmations.waiting(viewer)}
 
 
 @dataclass(frozen=True, slots=True)

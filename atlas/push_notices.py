@@ -40,7 +40,7 @@ class Questions(Protocol):
         """Yield whenever there may be others than before. Cancelling is safe."""
 
     async def waiting(self, viewer: Actor) -> Mapping[str, str]:
-        """Return which a person may answer, by id: the device that asked. Raises `EngineError`."""
+        """Return which a person may answer, by id: the key of the device that asked. Raises `EngineError`."""
 
 
 class PushNotices:
@@ -107,9 +107,17 @@ class PushNotices:
     async def tell(self, page: Page, *, device: str, person: str, sender: str = "") -> None:
         """Tell those for whom something waits: the device, else the person's, else who lives here but `sender`."""
         everybody = await self._listening()
-        mine = [name for name, (actor, _) in everybody.items() if name == device or (person and actor.person == person)]
+        mine = [
+            name
+            for name, (actor, _) in everybody.items()
+            if actor.device_key == device or (person and actor.person == person)
+        ]
         if not (mine or device or person):
-            mine = [name for name, (actor, _) in everybody.items() if may(actor.role, "reside") and name != sender]
+            mine = [
+                name
+                for name, (actor, _) in everybody.items()
+                if may(actor.role, "reside") and actor.device_key != sender
+            ]
         for name in mine:
             self._enqueue(name, page)
 
@@ -201,7 +209,7 @@ class PushNotices:
     async def _tell_of_questions(self) -> None:
         fresh: dict[str, None] = {}
         for device, (actor, _) in (await self._listening()).items():
-            if self._is_connected(device, actor.person):
+            if self._is_connected(actor.device_key, actor.person):
                 continue  # the app shows it
             waiting = await self._questions.waiting(actor)
             unseen = [id for id, asker in waiting.items() if not self._is_connected(asker, "")]

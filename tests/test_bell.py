@@ -91,11 +91,11 @@ class Room:
         self.heard: list[tuple[str, str]] = []
         self.bell = Bell(shelf, self.speakers)
 
-    def device(self, name: str, room: str = "") -> Any:
+    def device(self, name: str, room: str = "", id: str = "") -> Any:
         async def say(text: str) -> None:
             self.heard.append((name, text))
 
-        return self.speakers.connected(Speaker(name, room, say))
+        return self.speakers.connected(Speaker(name, room, say, device_id=id))
 
     async def pass_time(self, seconds: float) -> None:
         with anyio.move_on_after(seconds):
@@ -109,6 +109,13 @@ async def test_a_timer_rings_once_on_the_device_that_set_it() -> None:
         await home.pass_time(10)
     assert home.heard == [("kitchen", "Your 10 minute timer has ended.")]
     assert not shelf.due
+
+
+async def test_a_timer_rings_on_the_device_that_set_it_whatever_that_is_called_and_on_no_other_of_its_name() -> None:
+    home = Room(TimerShelf(timer(device="device_1")))
+    with home.device("tablet", id="device_2"), home.device("renamed", id="device_1"):
+        await home.pass_time(10)
+    assert {device for device, _ in home.heard} == {"renamed"}
 
 
 async def test_it_rings_in_the_room_when_the_device_has_left_and_everywhere_when_the_room_is_empty() -> None:

@@ -145,6 +145,7 @@ class RealtimeConnection:
                         resides=may(actor.role, "reside"),
                         person=actor.person,
                         play=room.play,
+                        device_id=actor.device_id,
                     )
                     until_all_is_over.enter_context(device)
                 await self._receive()
@@ -281,7 +282,7 @@ class RealtimeConnection:
         ids = event.get("ids")
         if not isinstance(ids, list) or len(ids) > MOST_RANG or not all(map(_is_name, ids)):
             raise wrong("ids", f"a list of at most {MOST_RANG} ids", ids)
-        self._house.rang(self._session.actor.device, self._session.actor.room, ids)
+        self._house.rang(self._session.actor.device_key, self._session.actor.room, ids)
 
     # ── session ────────────────────────────────────────────────────────────────────────────────────
 

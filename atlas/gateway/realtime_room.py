@@ -145,7 +145,7 @@ class RoomClient:
 
     def _attend(self) -> None:
         """Note that somebody is there, who has heard enough of what is being announced."""
-        self._attended(self._session.actor.device)
+        self._attended(self._session.actor.device_key)
         self._played.set()
 
     async def _announce(self, ringing: Ringing | None, *words: TextDelta | RecordedSpeech) -> None:

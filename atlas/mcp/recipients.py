@@ -53,7 +53,7 @@ class RecipientTools:
         result = await self.tools.call(call, actor, turn_id, assent, tainted=tainted)
         if call.name == ANNOUNCE and result.ok and not result.ask:
             place = str(result.data.get("broadcast", {}).get("room", ""))
-            return replace(result, text=self._heard_by(place, actor.device) or result.text)
+            return replace(result, text=self._heard_by(place, actor.device_key) or result.text)
         return result
 
     async def watch(self, changed: Callable[[str], None]) -> None:

@@ -28,7 +28,7 @@ from atlas.push.service import (
     place_of,
     push_client,
 )
-from atlas.push_notices import MOST_SENDING, PushNotices
+from atlas.push_notices import MOST_SENDING, Page, PushNotices
 from atlas.store.devices import DeviceStore, open_devices
 from tests.conftest import for_every
 from tests.push.receiver import Browser, Delivery, PushService, push_service
@@ -69,6 +69,13 @@ class Away:
         values = browser.subscription(self.service.endpoint(device))
         await self.notices.subscribe(device, values["endpoint"], values["p256dh"], values["auth"], values["language"])
         return browser
+
+    async def key(self, device: str) -> str:
+        return next(iter(await self.devices.ids_of(device)), device)
+
+    async def tell(self, page: Page, *, device: str, person: str, sender: str = "") -> None:
+        device, sender = await self.key(device), await self.key(sender)
+        await self.notices.tell(page, device=device, person=person, sender=sender)
 
     async def deliveries(self, count: int) -> list[Delivery]:
         return await anyio.to_thread.run_sync(self.service.wait, count)
@@ -120,7 +127,7 @@ async def away(
 async def test_what_leaves_is_sealed_signed_and_written_down_and_says_nothing(data: Path) -> None:
     async with away(data) as house:
         browser = await house.subscribe("phone", person="Anna")
-        await house.notices.tell("time", device="", person="Anna")
+        await house.tell("time", device="", person="Anna")
         (delivery,) = await house.deliveries(1)
         assert browser.read(delivery.body) == {"page": "time", "language": "en"}
         claims = delivery.signer(house.notices.public)
@@ -136,7 +143,7 @@ async def test_a_message_a_ring_and_a_question_look_alike_to_the_service(data: P
     async with away(data) as house:
         for page, name in (("time", "one"), ("messages", "two"), ("talk", "three")):
             await house.subscribe(name)
-            await house.notices.tell(page, device=name, person="")  # type: ignore[arg-type]
+            await house.tell(page, device=name, person="")  # type: ignore[arg-type]
         sizes = {len(one.body) for one in await house.deliveries(3)}
         assert len(sizes) == 1
 
@@ -146,7 +153,7 @@ async def test_while_the_owner_lists_no_service_nothing_is_sent_and_nobody_can_a
         await house.subscribe("phone")
         house.allowed.clear()
         assert not await house.notices.anybody()
-        await house.notices.tell("time", device="phone", person="")
+        await house.tell("time", device="phone", person="")
         with pytest.raises(RequestError, match="nothing may leave"):
             await house.subscribe("tablet")
     assert house.told() == []
@@ -198,17 +205,17 @@ async def test_a_device_has_one_message_on_its_way_and_one_that_waits_however_of
         for device in ("phone", "tablet"):
             await house.subscribe(device)
         house.service.hold("phone")
-        await house.notices.tell("time", device="phone", person="")
+        await house.tell("time", device="phone", person="")
         await house.deliveries(1)
         for count in (2, 3):
             for _ in range(20):
-                await house.notices.tell("time", device="phone", person="")
-            await house.notices.tell("time", device="tablet", person="")
+                await house.tell("time", device="phone", person="")
+            await house.tell("time", device="tablet", person="")
             await house.deliveries(count)
         assert house.told() == ["phone", "tablet", "tablet"]
         house.service.let_go()
         await house.deliveries(4)
-        await house.notices.tell("time", device="tablet", person="")
+        await house.tell("time", device="tablet", person="")
         await house.deliveries(5)
     assert house.told() == ["phone", "phone", "tablet", "tablet", "tablet"]
 
@@ -221,7 +228,7 @@ async def test_who_tries_it_waits_for_the_end_of_the_trial_before(data: Path) ->
         tasks.start_soon(house.notices.try_one, "phone")
         await house.deliveries(1)
         for count in (2, 3):  # by then it might be told again
-            await house.notices.tell("time", device="tablet", person="")
+            await house.tell("time", device="tablet", person="")
             await house.deliveries(count)
         with pytest.raises(RequestError, match="just now"):
             await house.notices.try_one("phone")
@@ -235,7 +242,7 @@ async def test_no_more_than_so_many_messages_take_the_way_out_at_once(data: Path
             await house.subscribe(name)
         house.service.hold(*names)
         for name in names:
-            await house.notices.tell("time", device=name, person="")
+            await house.tell("time", device=name, person="")
         for count in range(len(names) - MOST_SENDING):
             await house.deliveries(count + MOST_SENDING)
             house.service.let_go(house.service.deliveries[count].path.removeprefix("/push/"))
@@ -253,13 +260,13 @@ async def test_what_waits_for_a_device_is_not_sent_once_it_may_not_be_told(
         for device in ("phone", "tablet"):
             await house.subscribe(device)
         house.service.hold("phone")
-        await house.notices.tell("time", device="phone", person="")
+        await house.tell("time", device="phone", person="")
         await house.deliveries(1)
-        await house.notices.tell("time", device="phone", person="")
+        await house.tell("time", device="phone", person="")
         await end(house.devices, "phone")
         house.service.let_go()
         for count in (2, 3):  # by then the other would have come
-            await house.notices.tell("time", device="tablet", person="")
+            await house.tell("time", device="tablet", person="")
             await house.deliveries(count)
     assert house.told() == ["phone", "tablet", "tablet"]
 
@@ -273,7 +280,7 @@ async def test_the_end_of_a_token_is_the_end_of_its_subscription(data: Path) -> 
             "phone", "adult", "Anna", same_person=True
         )  # another phone of that name has asked for nothing
         assert not await house.notices.anybody()
-        await house.notices.tell("time", device="phone", person="Anna")
+        await house.tell("time", device="phone", person="Anna")
     assert house.told() == []
 
 
@@ -292,10 +299,10 @@ async def test_those_are_told_for_whom_it_is_and_for_what_is_nobodys_who_lives_h
     async with away(data) as house:
         for device, role, person in (("a", "adult", "Anna"), ("b", "adult", "Ben"), ("c", "child", "Cleo")):
             await house.subscribe(device, role, person)
-        await house.notices.tell("time", device="", person="Anna")
+        await house.tell("time", device="", person="Anna")
         await house.deliveries(1)
         assert house.told() == ["a"]
-        await house.notices.tell("messages", device="", person="", sender="b")
+        await house.tell("messages", device="", person="", sender="b")
         await house.deliveries(2)
         assert house.told() == ["a", "c"]  # b left it, and a was told a moment ago …
         await house.deliveries(3)
@@ -306,7 +313,7 @@ async def test_a_question_is_told_once_to_those_who_may_answer_and_only_where_no
     async with away(data) as house:
         for device, role in (("adult", "adult"), ("child", "child"), ("present", "adult")):
             await house.subscribe(device, role)
-        house.connected |= {"present", "kitchen"}
+        house.connected |= {await house.key("present"), "kitchen"}
         house.questions.by_id |= {"ask_1": "kitchen"}  # whoever asked there is there
         house.questions.news.set()
         house.questions.by_id |= {"ask_2": "a program"}

@@ -302,6 +302,15 @@ async def test_a_timer_that_ended_long_ago_is_not_listed(world: Any) -> None:
     assert await world.said("timers.list", actor=KITCHEN) == "There are no timers."
 
 
+async def test_a_device_with_the_name_of_another_has_none_of_its_timers(world: Any) -> None:
+    first, second = ({"device": "tablet", "device_id": id, "role": "adult"} for id in ("device_1", "device_2"))
+    await world.ok("timers.start", actor=first, seconds=60, name="pills")
+    world.pass_seconds(90)
+    assert await world.said("timers.list", actor=second) == "There are no timers."
+    assert (await world.ok("timers.due", "house")).data["timers"][0]["device"] == "device_1"
+    assert "pills" in await world.said("timers.list", actor={**first, "device": "renamed"})
+
+
 async def test_guests_leave_timers_for_the_household(world: Any) -> None:
     guest = {"device": "hall-satellite", "role": "guest", "room": "hall"}
     for number in range(10):

@@ -28,7 +28,7 @@ class Owned(Protocol):
 
     @property
     def device(self) -> str:
-        """Through what it was set."""
+        """Through what it was set: its `device_key`."""
         ...
 
     @property
@@ -76,4 +76,4 @@ def changeable(call: Call, rows: Iterable[_Row]) -> list[_Row]:
 
 
 def _is_of(call: Call, row: Owned) -> bool:
-    return row.person == call.actor.person if call.actor.person else row.device == call.actor.device
+    return row.person == call.actor.person if call.actor.person else row.device == call.actor.device_key

@@ -30,7 +30,7 @@ class Reminder:
     text: str
     person: str
     room: str
-    device: str
+    device: str  # its `device_key`: a name comes back
     made_by: str
     made_at: float
     rule: str = ""

@@ -21,7 +21,7 @@ def rung_here(call: Call) -> list[Timer]:
         "SELECT * FROM timers WHERE deadline <= ? AND coalesce(announced_at, deadline) > ?"
         " AND (device = ? OR (room != '' AND room = ?) OR (person != '' AND person = ?))"
         " ORDER BY coalesce(announced_at, deadline) DESC, id",
-        *(now, now - JUST_RUNG_SECONDS, call.actor.device, call.actor.room, call.actor.person),
+        *(now, now - JUST_RUNG_SECONDS, call.actor.device_key, call.actor.room, call.actor.person),
     )
     return [timer for timer in (Timer(**dict(row)) for row in rows) if timer.ended(now)]
 
@@ -64,7 +64,7 @@ def snooze_timers(call: Call, seconds: float) -> int:
     now = call.now()
     rows = call.state.rows(
         "SELECT * FROM timers WHERE announced_at > ? AND (device = ? OR (room != '' AND room = ?))",
-        *(now - JUST_RUNG_SECONDS, call.actor.device, call.actor.room),
+        *(now - JUST_RUNG_SECONDS, call.actor.device_key, call.actor.room),
     )
     rung = [Timer(**dict(row)) for row in rows]
     _refuse_by_rules(call, "timers.add", rung)

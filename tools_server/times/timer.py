@@ -22,7 +22,7 @@ class Timer:
     id: str
     name: str
     room: str
-    device: str
+    device: str  # its `device_key`: a name comes back
     person: str
     seconds: int
     deadline: float | None

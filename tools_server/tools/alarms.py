@@ -363,7 +363,7 @@ def _new(call: Call, when: When, name: str, room: str) -> Alarm:
         name=name,
         person=call.actor.person,
         room=room or call.actor.room,
-        device="" if room else call.actor.device,
+        device="" if room else call.actor.device_key,
         made_at=call.now(),
         rule=when.rule.text() if when.rule else "",
         start=when.at.isoformat() if when.rule else "",
@@ -555,7 +555,7 @@ def _visible(call: Call) -> list[Alarm]:
 def _is_heard(call: Call, alarm: Alarm) -> bool:
     """Tell whether an alarm rings where somebody is."""
     places = {alarm.device, alarm.room} - {""}
-    is_here = not places or not places.isdisjoint({call.actor.device, call.actor.room})
+    is_here = not places or not places.isdisjoint({call.actor.device_key, call.actor.room})
     return is_here and alarm.rings(call.now())
 
 

@@ -70,7 +70,7 @@ async def say(
         "room": place,
         "person": call.actor.person,
         "at": call.now(),
-        "device": call.actor.device,
+        "device": call.actor.device_key,
         "language": spoken_later(),
     }
     sentence = _("I'm saying it, {room}.").format(room=called(place)) if place else _("I'm saying it everywhere.")

@@ -175,7 +175,7 @@ def _was_theirs(call: Call, stored_receipt: StoredReceipt) -> bool:
     if call.actor.role == NOBODY:
         return False
     rows = stored_receipt.before if isinstance(stored_receipt.before, list) else [stored_receipt.before]
-    name, here = ("person", call.actor.person) if call.actor.person else ("device", call.actor.device)
+    name, here = ("person", call.actor.person) if call.actor.person else ("device", call.actor.device_key)
     return bool(here) and any(isinstance(row, dict) and row.get(name) == here for row in rows)
 
 

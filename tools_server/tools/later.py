@@ -256,7 +256,7 @@ async def cancel(
 async def due(call: Call) -> Result:
     """Tell the house which deeds did not work, so that it says so."""
     failed = [row for row in _all(call) if row["failed"]]
-    values = [{"id": row["id"], "text": row["failed"], **_whom(json.loads(row["actor"]))} for row in failed]
+    values = [{"id": row["id"], "text": row["failed"], **_whom(_owner(row))} for row in failed]
     return Result(_("To be said: {count}.").format(count=len(values)), {"due": values, "now": call.now()})
 
 
@@ -277,7 +277,8 @@ async def undo(call: Call, stored_receipt: StoredReceipt) -> Result:
 
 
 def _owner(row: Mapping[str, Any]) -> CallActor:
-    return CallActor(**json.loads(row["actor"]))
+    actor = CallActor(**json.loads(row["actor"]))
+    return replace(actor, device=actor.device_key)
 
 
 # ── whether, when, which ───────────────────────────────────────────────────────────────────────────
@@ -470,8 +471,8 @@ def _meant(deeds: list[dict[str, Any]], about: str) -> dict[str, Any]:
     )
 
 
-def _whom(actor: Mapping[str, str]) -> dict[str, str]:
-    return {name: actor.get(name, "") for name in ("device", "room", "person")}
+def _whom(actor: CallActor) -> dict[str, str]:
+    return {"device": actor.device, "room": actor.room, "person": actor.person}
 
 
 def _shown(row: Mapping[str, Any]) -> dict[str, Any]:

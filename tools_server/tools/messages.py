@@ -161,7 +161,7 @@ def _to_play(row: Mapping[str, Any], now: float) -> dict[str, Any]:
     with speaking(row["language"]):
         return {
             **{"id": row["id"], "room": row["room"], "device": "", "person": row["person"], "language": current()},
-            **{"sender_device": row["sender_device"], "intro": _from(row, now), "text": _told(row, now)},
+            **{"sender_device": row["sender_device_key"], "intro": _from(row, now), "text": _told(row, now)},
         }
 
 

@@ -300,7 +300,7 @@ def _addressed(call: Call, person: str, room: str) -> tuple[str, str, str]:
     whom, where = _whom(call, person), one_line(room)
     if where or not same(whom, call.actor.person):
         return whom, where, ""
-    return whom, call.actor.room, call.actor.device
+    return whom, call.actor.room, call.actor.device_key
 
 
 def _retimed(call: Call, reminder: Reminder, when: str) -> Reminder:

@@ -102,7 +102,7 @@ async def start(
         id=f"timer_{secrets.token_hex(8)}",
         name=plain_name(name),
         room=plain_room(room) or call.actor.room,
-        device=call.actor.device,
+        device=call.actor.device_key,
         person=call.actor.person,
         seconds=seconds,
         deadline=now + seconds,
@@ -547,7 +547,7 @@ def _to_tell(call: Call) -> list[Timer]:
 
 def _is_news(call: Call, timer: Timer) -> bool:
     """Tell whether it ended lately, and whoever asks has set it: that person, or a voice nobody knows at its device."""
-    mine = timer.person == call.actor.person if call.actor.person else timer.device == call.actor.device
+    mine = timer.person == call.actor.person if call.actor.person else timer.device == call.actor.device_key
     return mine and -timer.left(call.now()) < NEWS_SECONDS
 
 

@@ -88,7 +88,10 @@ class EventStream:
                 if rings:
                     actor, house = self._caller.actor, self._caller.house
                     speaking = house.speaking_device(
-                        actor.device, actor.room, self._say, ring=self._ring, resides=may(actor.role, "reside")
+                        *(actor.device, actor.room, self._say),
+                        ring=self._ring,
+                        resides=may(actor.role, "reside"),
+                        device_id=actor.device_id,
                     )
                     stack.enter_context(speaking)
                 await request.state.revoked.wait()

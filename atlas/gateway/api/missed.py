@@ -145,10 +145,10 @@ def _concerns(caller: Caller, row: Mapping[str, Any]) -> bool:
     """Whether something is the caller's: by name, or nobody's and the household's, or set on this very device."""
     if row["person"]:
         return _is_of(caller, row["person"])
-    return _resides(caller) or row.get("device") == caller.actor.device
+    return _resides(caller) or row.get("device") == caller.actor.device_key
 
 
 async def _since(caller: Caller) -> float:
     """Return when the caller's device came into the house; 0 for one that never did, such as a terminal."""
     devices = await caller.house.devices.list() if caller.house.devices else ()
-    return next((one.created for one in devices if one.name == caller.actor.device), 0.0)
+    return next((one.created for one in devices if one.id == caller.actor.device_id), 0.0)

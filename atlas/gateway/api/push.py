@@ -78,7 +78,7 @@ async def _reply(caller: Caller) -> PushReply:
         service=place_of(known.endpoint) if known else "",
         endpoint=known.endpoint if known else "",
         since=known.created if known else None,
-        rooms=list(caller.house.speaking_rooms(caller.actor.device)),
+        rooms=list(caller.house.speaking_rooms(caller.actor.device_key)),
     )
 
 
