@@ -131,10 +131,9 @@ async def open_house(config: Config) -> AsyncIterator[House]:
         )
 
         def chosen(turn: Turn) -> Routing:
-            away = [name for name, agent in config.agents.items() if backends[agent.llm].away]
-            return choose(
-                turn, config.agents, config.house.agent, addressing, away=away, asker=confirmations.asker(turn)
-            )
+            agents = house.config.agents
+            away = [name for name, agent in agents.items() if backends[agent.llm].away]
+            return choose(turn, agents, config.house.agent, addressing, away=away, asker=confirmations.asker(turn))
 
         def traits(agent: str) -> HouseTraits:
             return traits_of(house.config, agent, engines["tts"].voice)

@@ -108,8 +108,8 @@ class Guard:
             await send(message)
             begun, closed = True, closed or message["type"] == "websocket.close"
 
-        with connection.app.state.live.opened(held_token(connection)) as here:
-            connection.state.revoked = here.revoked
+        with connection.app.state.live.opened(held_token(connection), connection.state.actor.device) as here:
+            connection.state.here = here
             await self._app(scope, receive, watched)
         if not here.scope.cancelled_caught:
             return

@@ -1,4 +1,4 @@
-"""Knows what is open on each token, and ends it within a second of the token's end."""
+"""Knows what is open on each token, and ends it within a second of the token's end, or of its device's new name."""
 
 from __future__ import annotations
 
@@ -20,7 +20,9 @@ class OpenConnection:
     """One request or socket under way: what tells it that its token ended, and what cuts it off."""
 
     token: str = field(repr=False)
+    device: str  # as it was called when this was opened
     revoked: anyio.Event = field(default_factory=anyio.Event)
+    renamed: bool = False  # its token counts: what was closed may come in again, and is then called by its new name
     scope: anyio.CancelScope = field(default_factory=anyio.CancelScope)
 
     def end(self) -> None:
@@ -38,9 +40,9 @@ class OpenConnections:
         self._all: set[OpenConnection] = set()
 
     @contextmanager
-    def opened(self, token: str) -> Iterator[OpenConnection]:
+    def opened(self, token: str, device: str) -> Iterator[OpenConnection]:
         """Count a connection for as long as the block lasts; its block is cancelled when its token has ended."""
-        one = OpenConnection(token)
+        one = OpenConnection(token, device)
         self._all.add(one)
         try:
             with one.scope:
@@ -57,10 +59,13 @@ class OpenConnections:
             await anyio.sleep(LOOK_SECONDS)
             for token in {one.token for one in self._all}:
                 try:
-                    ended = await self._authenticate(token) is None
+                    actor = await self._authenticate(token)
                 except AtlasError as trouble:
                     trace.line("token not checked", error=trouble)
                     continue
-                if ended:
-                    for one in [one for one in self._all if one.token == token]:
+                for one in [one for one in self._all if one.token == token]:
+                    if actor is None:
                         one.end()
+                    elif actor.device != one.device:  # rules know devices by name, and hold for what is open too
+                        one.renamed = True
+                        one.revoked.set()

@@ -152,9 +152,11 @@ class RealtimeConnection:
                 tasks.cancel_scope.cancel()
 
     async def _revoked(self) -> None:
-        await self._websocket.state.revoked.wait()
-        gone = RequestError("this token was taken back", code="invalid_api_key")
-        await self._put(error(gone, None))
+        here = self._websocket.state.here
+        await here.revoked.wait()
+        if not here.renamed:
+            gone = RequestError("this token was taken back", code="invalid_api_key")
+            await self._put(error(gone, None))
 
     async def _expired(self) -> None:
         await anyio.sleep(SESSION_SECONDS)

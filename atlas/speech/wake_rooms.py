@@ -110,6 +110,15 @@ class WakeRooms:
                 await follow()
         return bool(followers)
 
+    async def copy_thresholds(self, room: str, to: str) -> None:
+        """Have what is called otherwise from now on go by the same thresholds. Raises `StoreError`."""
+        async with self._writing:
+            if room in self._thresholds:
+                changed = {to: self._thresholds[room], **self._thresholds}
+                with anyio.CancelScope(shield=True):
+                    await anyio.to_thread.run_sync(_write, self._file, changed)
+                    self._thresholds = changed
+
     @contextmanager
     def present(self, room: str, follow: Follow | None = None) -> Iterator[None]:
         """Note that a room is there inside the block; one that wakes itself is told by `follow` of a new threshold."""

@@ -84,6 +84,23 @@ DEVICES: Migrations = (
                 BEGIN INSERT OR IGNORE INTO gone_devices VALUES (OLD.id, OLD.name); END""",
         ),
     ),
+    (
+        "what a device was called before",  # what it said and did then stands under that name
+        (
+            """CREATE TABLE former_names (
+                id TEXT NOT NULL, name TEXT NOT NULL COLLATE NOCASE, PRIMARY KEY (id, name)
+            ) STRICT, WITHOUT ROWID""",
+            "INSERT INTO former_names SELECT id, name FROM gone_devices",
+            "DROP TRIGGER what_is_left_of_a_device_has_a_name",
+            "DROP TABLE gone_devices",
+            """CREATE TRIGGER what_is_left_of_a_device_has_a_name AFTER DELETE ON devices
+                BEGIN INSERT OR IGNORE INTO former_names VALUES (OLD.id, OLD.name); END""",
+            """CREATE TRIGGER what_is_a_devices_follows_its_name AFTER UPDATE OF name ON devices BEGIN
+                INSERT OR IGNORE INTO former_names VALUES (OLD.id, OLD.name);
+                UPDATE push_subscriptions SET device = NEW.name WHERE device = OLD.name;
+            END""",
+        ),
+    ),
 )
 
 
@@ -98,7 +115,7 @@ class TokenDevice:
     person: str = ""  # "" when several people do
     room: str = ""  # "" when it is carried about
     expires: float | None = None  # None: until it is taken back. A guest's token always ends
-    id: str = ""  # its own for ever; its name may be another's once it is gone
+    id: str = ""  # its own for ever; its name may change, and be another's then
 
 
 @dataclass(frozen=True, slots=True)
@@ -152,14 +169,7 @@ class DeviceStore:
         expires = None if hours is None else now + hours * 3600
 
         def insert(connection: sqlite3.Connection) -> None:
-            taken = {one.casefold() for (one,) in connection.execute("SELECT name FROM devices")}
-            if name.casefold() in taken:  # which SQLite's NOCASE knows of the letters a to z alone
-                raise RequestError(
-                    f"a device called {name!r} has a token already",
-                    code="name_taken",
-                    param="name",
-                    hint=f"choose another name, or take that token back first: atlas token revoke {name!r}",
-                )
+            _refuse_taken(connection, name)
             whose = _person_of(connection, person, same_person)
             row = (name, role, _hash(token), now, whose, room, expires, fresh_id("device"))
             connection.execute(
@@ -207,7 +217,7 @@ class DeviceStore:
 
     async def ids_of(self, name: str) -> Sequence[str]:
         """Return which devices have or had this name: an owner reads and takes away what is left of them."""
-        query = "SELECT id FROM devices WHERE name = ? UNION SELECT id FROM gone_devices WHERE name = ?"
+        query = "SELECT id FROM devices WHERE name = ? UNION SELECT id FROM former_names WHERE name = ?"
         return [device_id for (device_id,) in await self._database.rows(query, name, name)]
 
     async def list(self) -> tuple[TokenDevice, ...]:
@@ -231,26 +241,40 @@ class DeviceStore:
         return any(may(one.role, "manage") and one.name != TERMINAL for one in await self.list())
 
     async def change(
-        self, name: str, *, room: str | None = None, person: str | None = None, same_person: bool = False
+        self,
+        name: str,
+        *,
+        new_name: str | None = None,
+        room: str | None = None,
+        person: str | None = None,
+        same_person: bool = False,
     ) -> bool:
-        """Say in which room a device stands and whose alone it is, "" for none and nobody, from its next connection on.
+        """Call a device otherwise, or say in which room it stands and whose alone it is, "" for none and nobody.
 
-        What is `None` stays. False when there is none such. Raises `RequestError`, and then nothing is changed, for an
-        odd name of a room or a person, and for a person who is known already and not said to be the `same_person`:
-        what they ever said is then theirs who has this device.
+        That holds from its next connection on; what is `None` stays. Under another name it is the same device, with
+        all that goes by its id. False when there is none such. Raises `RequestError`, and then nothing is changed, for
+        an odd name of a device, a room or a person, for one that another device has, and for a person who is known
+        already and not said to be the `same_person`: what they ever said is then theirs who has this device.
         """
+        if new_name is not None:
+            _check_name(new_name)
         _check_room(room or "")
         _check_person(person or "")
 
         def write(connection: sqlite3.Connection) -> bool:
-            row = connection.execute("SELECT person, room FROM devices WHERE name = ?", (name,)).fetchone()
+            row = connection.execute("SELECT name, person, room FROM devices WHERE name = ?", (name,)).fetchone()
             if row is None:
                 return False
-            whose, where = row
+            called, whose, where = row
+            if new_name is not None and new_name.casefold() != called.casefold():
+                if called == TERMINAL:
+                    raise RequestError("the house's own terminal cannot be renamed", code="invalid_name", param="name")
+                _refuse_taken(connection, new_name)
             if person is not None:
                 whose = _person_of(connection, person, same_person or whose.casefold() == person.casefold())
             where = where if room is None else room
-            connection.execute("UPDATE devices SET person = ?, room = ? WHERE name = ?", (whose, where, name))
+            values = (new_name or called, whose, where, called)
+            connection.execute("UPDATE devices SET name = ?, person = ?, room = ? WHERE name = ?", values)
             return True
 
         return await self._database.write(write)
@@ -301,14 +325,30 @@ async def open_devices(data: Path) -> AsyncIterator[DeviceStore]:
 
 def check_device(name: str, role: str, person: str, room: str) -> None:
     """Raise `RequestError` for a name, person or room that is odd, and for a role that there is none of."""
-    if not _is_name(name):
-        hint = f"use up to {NAME_CHARACTERS} characters with a letter or digit among them, as in Mia's tablet"
-        raise RequestError(f"{name!r} cannot be the name of a device", code="invalid_name", param="name", hint=hint)
+    _check_name(name)
     if role not in ROLES:
         hint = f"roles are {', '.join(ROLES)}"
         raise RequestError(f"no role is called {role!r}", code="invalid_role", param="role", hint=hint)
     _check_person(person)
     _check_room(room)
+
+
+def _check_name(name: str) -> None:
+    if not _is_name(name):
+        hint = f"use up to {NAME_CHARACTERS} characters with a letter or digit among them, as in Mia's tablet"
+        raise RequestError(f"{name!r} cannot be the name of a device", code="invalid_name", param="name", hint=hint)
+
+
+def _refuse_taken(connection: sqlite3.Connection, name: str) -> None:
+    """Raise `RequestError` when a device has this name, in letters of whatever case."""
+    taken = {one.casefold() for (one,) in connection.execute("SELECT name FROM devices")}
+    if name.casefold() in taken:  # which SQLite's NOCASE knows of the letters a to z alone
+        raise RequestError(
+            f"a device called {name!r} has a token already",
+            code="name_taken",
+            param="name",
+            hint=f"choose another name, or take that token back first: atlas token revoke {name!r}",
+        )
 
 
 def _is_name(name: str) -> bool:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import logging
-from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -38,6 +38,7 @@ class AtOnce:
 
 
 AT_ONCE = {
+    "agents": AtOnce(("devices",)),  # a device that gets another name is answered by the same agent
     "house": AtOnce(("country", "contact")),
     "speech": AtOnce(("near_misses",), parts=True),
     "satellite": AtOnce(("quiet_hours", "volume"), parts=True),
@@ -57,11 +58,15 @@ def counts_at_once(section: Section, setting: str) -> bool:
 
 def with_settings_at_once(running: Config, changed: Config) -> Config:
     """Return the settings that a house runs with after some were changed: those that count at once are the new ones."""
-    pieces: dict[str, Any] = {}
-    for section, here in AT_ONCE.items():
-        new = getattr(changed, section)
-        some = {name: getattr(new, name) for name in here.settings}
-        pieces[section] = replace(getattr(running, section), **some) if some else new
+
+    def piece(now: Any, new: Any, settings: Sequence[str]) -> Any:
+        if isinstance(now, Mapping) and settings:
+            return {name: piece(one, new[name], settings) if name in new else one for name, one in now.items()}
+        return replace(now, **{name: getattr(new, name) for name in settings}) if settings else new
+
+    pieces = {
+        name: piece(getattr(running, name), getattr(changed, name), one.settings) for name, one in AT_ONCE.items()
+    }
     return replace(running, file=changed.file, origins=changed.origins, **pieces)
 
 
@@ -274,6 +279,21 @@ def without_rule(text: str, id: str) -> str:
     if not rows:
         del document["rule"]
     return tomlkit.dumps(document)
+
+
+def with_device_renamed(text: str, old: str, new: str) -> str:
+    """Return the text of a table of rules in which every rule about a device is about it under its new name."""
+    document = tomlkit.parse(text)
+    for row in document.get("rule", ()):
+        devices = renamed(row.get("devices", ()), old, new)
+        if devices != list(row.get("devices", ())):
+            row["devices"] = devices
+    return tomlkit.dumps(document)
+
+
+def renamed(names: Iterable[str], old: str, new: str) -> list[str]:
+    """Return names with one of them in place of another, in letters of whatever case."""
+    return [new if name.casefold() == old.casefold() else name for name in names]
 
 
 def _rules_of(document: tomlkit.TOMLDocument) -> Any:

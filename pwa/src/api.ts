@@ -988,6 +988,8 @@ export interface TimersReply {
 
 /** One device that may come in. */
 export interface TokenDeviceItem {
+/** The device as it is now. */
+export interface TokenDeviceChanged {
   name: string;
   role: "owner" | "adult" | "teen" | "child" | "guest" | "satellite";
   /** Whose alone it is; empty when several use it */
@@ -1000,6 +1002,26 @@ export interface TokenDeviceItem {
   used: number | null;
   /** Whether it is the caller's own */
   mine: boolean;
+  /** Whether it is the house's own terminal, which keeps its name */
+  terminal: boolean;
+  /** Parts that somebody has to start again to go by its new name */
+  by_hand: string[];
+}
+
+  name: string;
+  role: "owner" | "adult" | "teen" | "child" | "guest" | "satellite";
+  /** Whose alone it is; empty when several use it */
+  person: string;
+  /** Where it stands; empty when it is carried about */
+  room: string;
+  /** Seconds since 1970 */
+  created: number;
+  /** When it was last seen, to the minute */
+  used: number | null;
+  /** Whether it is the caller's own */
+  mine: boolean;
+  /** Whether it is the house's own terminal, which keeps its name */
+  terminal: boolean;
 }
 
 /** The devices that may come in. */

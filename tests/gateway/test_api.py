@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import time
+import tomllib
 from dataclasses import replace
 from urllib.parse import quote
 
@@ -11,11 +12,13 @@ import anyio
 
 from atlas.conversation import HOUSE, Actor, Turn, fresh_id
 from atlas.egress import EgressRecord, Tunnel
-from atlas.errors import EngineError
+from atlas.errors import EngineError, StoreError
 from atlas.gateway.api.turns import nearest_rank
 from atlas.models import machine_load
 from atlas.recent_log import RecentLog
+from atlas.store.devices import TERMINAL
 from tests.gateway.api_house import api_house
+from tests.gateway.test_setting_forms import settings_of
 
 LONG_NOTE = "# Boiler\n\n" + "\n".join(f"- line {number} of *many*" for number in range(300))  # over 1,900 characters
 
@@ -407,6 +410,68 @@ async def test_the_owner_sees_devices_people_and_rooms_moves_one_and_sends_one_a
         assert (await http.delete("/api/devices/the owner")).status_code == 400
         assert (await adult.get("/api/devices")).status_code == 403
         assert (await adult.delete("/api/devices/the child")).status_code == 403
+
+
+async def test_a_device_with_another_name_is_the_same_device_to_all_that_refers_to_it(config, data):
+    async with api_house(config, data) as world, world.http("owner") as owner:
+        world.house.settings = settings_of(data, '[agents.work]\ndevices = ["Study", "tablet"]\n')
+        rule = {"then": "deny", "because": "No timers there.", "tools": ["timers.start"], "devices": ["Tablet", "hall"]}
+        assert (await owner.put("/api/rules/no-timers", json=rule)).status_code == 200
+        await world.house.wakes.set_threshold("Tablet", "hey atlas", 0.6)
+        token = await world.devices.create("Tablet", "adult")
+        before = await world.devices.find(token)
+        await said(world, before, "what does a divorce lawyer cost")
+        async with world.http(token=token) as http:
+            assert (await http.post("/api/alarms", json={"when": "7 AM"})).status_code == 201
+        renamed = (await owner.patch("/api/devices/tablet", json={"name": "Mia's tablet"})).json()
+        assert (renamed["name"], renamed["role"], renamed["by_hand"]) == ("Mia's tablet", "adult", [])
+
+        after = await world.devices.find(token)
+        assert after == replace(before, device="Mia's tablet")
+        assert tomllib.loads((data / "policy.toml").read_text())["rule"][-1]["devices"] == ["Mia's tablet", "hall"]
+        assert tomllib.loads((data / "atlas.toml").read_text())["agents"]["work"]["devices"] == [
+            "Study",
+            "Mia's tablet",
+        ]
+        assert world.house.config.agents["work"].devices == ("Study", "Mia's tablet"), "the router goes by it at once"
+        assert world.house.wakes.thresholds("Mia's tablet") == {"hey atlas": 0.6}
+        async with world.http(token=token) as http:
+            turns = (await http.get("/api/conversations/turns")).json()["turns"]
+            assert [turn["device"] for turn in turns] == ["Tablet"], "what is past has the name of then"
+            assert [one["tool"] for one in (await http.get("/api/history")).json()["changes"]] == ["alarms.set"]
+        async with world.http(token=await world.devices.create("Tablet", "adult")) as http:
+            assert (await http.get("/api/conversations/turns")).json()["turns"] == []
+            assert (await http.get("/api/history")).json()["changes"] == []
+
+
+async def test_a_name_that_no_device_may_get_changes_nothing(config, data):
+    async with api_house(config, data) as world, world.http("owner") as owner, world.http("adult") as adult:
+        await world.devices.create(TERMINAL, "owner")
+        before = [(one.name, one.room) for one in await world.devices.list()]
+        wrong = [("the adult", "THE CHILD"), ("the adult", "-x"), ("the adult", "x" * 41), (TERMINAL, "console")]
+        for device, name in wrong:
+            refused = await owner.patch(f"/api/devices/{device}", json={"name": name, "room": "Attic"})
+            assert refused.status_code == 400, refused.text
+        assert (await adult.patch("/api/devices/the adult", json={"name": "boss"})).status_code == 403
+        assert [(one.name, one.room) for one in await world.devices.list()] == before
+        assert (await owner.patch("/api/devices/the adult", json={"name": "The adult"})).status_code == 200
+
+
+async def test_a_device_keeps_its_name_where_its_rules_cannot_follow(config, data, monkeypatch):
+    async with api_house(config, data) as world, world.http("owner") as owner:
+        settings = world.house.settings = settings_of(data)
+        rule = {"then": "deny", "because": "No.", "tools": ["timers.start"], "devices": ["the adult"]}
+        assert (await owner.put("/api/rules/no-timers", json=rule)).status_code == 200
+
+        async def full(_config):
+            raise StoreError("the disk is full")
+
+        monkeypatch.setattr(settings, "_restart", full)
+        refused = await owner.patch("/api/devices/the adult", json={"name": "phone", "room": "Attic"})
+        assert refused.status_code >= 400
+        assert [(one.name, one.room) for one in await world.devices.list() if one.role == "adult"] == [
+            ("the adult", "Kitchen")
+        ]
 
 
 async def test_the_owner_sees_how_long_answers_took_and_no_words(config, data):

@@ -208,6 +208,19 @@ async def test_an_open_socket_hears_why_and_is_closed_within_a_second(config, da
             assert closed.value.rcvd.code == 1008
 
 
+async def test_an_open_socket_of_a_device_with_another_name_is_closed_and_comes_in_again(config, data):
+    async with served(config, data) as world:
+        headers = {"Authorization": f"Bearer {world.tokens['child']}"}
+        async with connect(address(world), additional_headers=headers) as socket:
+            assert json.loads(await socket.recv())["type"] == "session.created"
+            await world.devices.change("the child", new_name="Mia's phone")
+            with anyio.fail_after(1), pytest.raises(ConnectionClosed):
+                while True:
+                    assert json.loads(await socket.recv())["type"] != "error", "its token counts"
+        async with connect(address(world), additional_headers=headers) as socket:
+            assert json.loads(await socket.recv())["type"] == "session.created"
+
+
 async def test_a_guest_whose_time_is_over_mid_session_is_shown_out_and_no_clock_lets_them_in_again(config, data):
     async with served(config, data) as world:
         headers = {"Authorization": f"Bearer {world.tokens['guest']}"}

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import expect
 
-from tests.journeys.browser import ANSWER_MS, answer, connected, opened, say
+from tests.journeys.browser import ANSWER_MS, answer, connected, opened, say, show
 from tests.journeys.conftest import Running
 from tests.journeys.test_app_everywhere import AXE, violations
 
@@ -137,6 +137,41 @@ def test_a_device_that_is_given_to_somebody_stands_with_them_at_once(own_house: 
         page.get_by_label("Whose is it?").fill("Mia")
         page.get_by_role("button", name="Save").click()
         expect(people).to_contain_text("spare tablet", timeout=5_000)
+
+
+@pytest.mark.parametrize(
+    "viewport", [{"width": 390, "height": 844}, {"width": 1280, "height": 832}], ids=["phone", "desk"]
+)
+def test_a_device_gets_another_name_and_stays_who_it_is_while_it_is_in_use(
+    own_house: Running, viewport: dict[str, int]
+) -> None:
+    old, new = f"pad {viewport['width']}", f"Mia's pad {viewport['width']}"
+    token = own_house.new_token(old)
+    with opened(own_house, path="house/devices", viewport=viewport, stopped="status of 400") as page:
+        browser = page.context.browser
+        assert browser
+        theirs = browser.new_page(locale="en-GB")
+        theirs.goto(f"{own_house.url}/#token={token}")
+        connected(theirs)
+        say(theirs, "set a timer for fifty minutes")
+        answer(theirs)
+        page.get_by_role("button", name=old).click()
+        page.get_by_label("Name of the device").fill("owner")
+        page.get_by_role("button", name="Save").click()
+        expect(page.get_by_role("dialog").get_by_role("alert")).to_have_text("A device of that name is there already.")
+        page.get_by_label("Name of the device").fill(new)
+        page.evaluate(AXE.read_text(encoding="utf-8"))
+        assert not (wrong := violations(page)), wrong
+        page.get_by_role("button", name="Save").click()
+        expect(page.get_by_role("button", name=new)).to_be_visible()
+        expect(page.get_by_role("button", name=re.compile(f"^{old}"))).to_have_count(0)
+        show(theirs, "more")
+        expect(theirs.locator("section[aria-labelledby=device]")).to_contain_text(new)
+        show(theirs, "talk")
+        connected(theirs)
+        say(theirs, "how long is left on my timer")
+        assert "timer" in answer(theirs)
+        theirs.close()
 
 
 def test_a_model_that_no_button_fetches_says_what_does(own_house: Running) -> None:

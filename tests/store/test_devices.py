@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import sqlite3
+from dataclasses import replace
 
 import anyio
 import pytest
@@ -12,7 +13,7 @@ from atlas.conversation import Actor
 from atlas.errors import RequestError
 from atlas.store.conversations import conversation_of
 from atlas.store.database import open_database
-from atlas.store.devices import DEVICES, FILE, DeviceStore, _hash, open_devices
+from atlas.store.devices import DEVICES, FILE, TERMINAL, DeviceStore, PushSubscription, _hash, open_devices
 from tests.conftest import for_every
 
 OLD_TOKEN = f"atlas_{'o' * 32}"
@@ -78,7 +79,7 @@ async def test_a_name_that_comes_back_is_another_device(data):
 
 
 async def test_what_was_said_before_devices_had_an_id_is_theirs_who_has_the_name_now(data):
-    async with open_database(data / FILE, DEVICES[:-1]) as database:
+    async with open_database(data / FILE, DEVICES[:6]) as database:
         columns = "(name, role, token_sha256, created)"
         await database.change(f"INSERT INTO devices {columns} VALUES ('hall', 'adult', ?, 1.0)", _hash(OLD_TOKEN))
     async with open_devices(data) as devices:
@@ -86,6 +87,34 @@ async def test_what_was_said_before_devices_had_an_id_is_theirs_who_has_the_name
         await devices.revoke("hall")
         later = await devices.find(await devices.create("hall", "adult"))
         assert conversation_of("family", later).person != "device hall"
+
+
+async def test_a_device_is_the_same_under_another_name_and_is_told_there_that_something_waits(data):
+    async with open_devices(data) as devices:
+        token = await devices.create("phone", "adult", "Anna", "hall")
+        before = await devices.find(token)
+        await devices.subscribe("phone", PushSubscription("https://push", b"p", b"a", "en"))
+        assert await devices.change("PHONE", new_name="Anna's phone")
+        assert await devices.find(token) == replace(before, device="Anna's phone")
+        assert [*await devices.subscriptions()] == ["Anna's phone"]
+        for name in ("phone", "Anna's phone"):
+            assert list(await devices.ids_of(name)) == [before.device_id]
+        second = await devices.find(await devices.create("phone", "guest"))
+        assert second.device_id != before.device_id
+        await devices.revoke("Anna's phone")
+        assert await devices.subscriptions() == {}
+
+
+async def test_a_device_gets_no_name_that_another_has_in_letters_of_whatever_case(data):
+    async with open_devices(data) as devices:
+        for name in ("küche", "phone", TERMINAL):
+            await devices.create(name, "owner")
+        for name, new in (("phone", "KÜCHE"), ("phone", ".."), (TERMINAL, "console")):
+            with pytest.raises(RequestError):
+                await devices.change(name, new_name=new)
+        assert await devices.change("phone", new_name="Phone")
+        assert not await devices.change("gone", new_name="back")
+        assert [one.name for one in await devices.list()] == ["küche", TERMINAL, "Phone"]
 
 
 async def test_tokens_outlive_a_restart(data):
@@ -267,7 +296,7 @@ async def test_who_was_known_before_is_known_still_when_all_their_devices_are_go
 
 
 async def test_people_of_before_there_was_a_list_of_them_are_on_it(data):
-    async with open_database(data / FILE, DEVICES[:-2]) as database:
+    async with open_database(data / FILE, DEVICES[:5]) as database:
         await database.write(
             lambda connection: connection.execute(
                 "INSERT INTO devices (name, role, token_sha256, created, person)"

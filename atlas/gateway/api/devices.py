@@ -1,21 +1,26 @@
-"""Devices: which have a token, where each stands, and taking a token back. Letting one in is pairing's."""
+"""Devices: which have a token, their names and rooms, and taking a token back. Letting one in is pairing's."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from functools import partial
 from typing import Annotated
 
 from fastapi import Path
 from pydantic import Field
 
-from atlas.errors import RequestError
+from atlas.config import Config
+from atlas.errors import AtlasError, RequestError
 from atlas.gateway.api.caller import Caller, OwnerCaller
 from atlas.gateway.api.resource import resource
-from atlas.gateway.api.shapes import NAME_CHARACTERS, ApiReply, Body, OptionalName, SamePerson
-from atlas.store.devices import DeviceStore, TokenDevice
+from atlas.gateway.api.shapes import NAME_CHARACTERS, ApiReply, Body, OptionalName, SamePerson, ToolReply
+from atlas.store.devices import TERMINAL, DeviceStore, TokenDevice
+from atlas.store.settings_file import Changes, renamed, with_device_renamed
 from wall.roles import Role
 
 router = resource("devices", asks=False)
 DeviceName = Annotated[str, Path(min_length=1, max_length=NAME_CHARACTERS)]
+DeviceLabel = Annotated[str, Field(min_length=1, max_length=NAME_CHARACTERS)]
 
 
 class TokenDeviceItem(ApiReply):
@@ -28,6 +33,13 @@ class TokenDeviceItem(ApiReply):
     created: float = Field(description="Seconds since 1970")
     used: float | None = Field(description="When it was last seen, to the minute")
     mine: bool = Field(description="Whether it is the caller's own")
+    terminal: bool = Field(description="Whether it is the house's own terminal, which keeps its name")
+
+
+class TokenDeviceChanged(TokenDeviceItem):
+    """The device as it is now."""
+
+    by_hand: list[str] = Field(description="Parts that somebody has to start again to go by its new name")
 
 
 class TokenDevicesReply(ApiReply):
@@ -37,8 +49,9 @@ class TokenDevicesReply(ApiReply):
 
 
 class TokenDeviceChange(Body):
-    """Where a device stands now, and whose alone it is; empty for nowhere and nobody. What is left out stays."""
+    """Its name, where it stands and whose it is; empty for nowhere and nobody. What is left out stays."""
 
+    name: DeviceLabel | None = None
     room: OptionalName | None = None
     person: OptionalName | None = None
     same_person: SamePerson = False
@@ -51,15 +64,29 @@ async def list_devices(caller: OwnerCaller) -> TokenDevicesReply:
 
 
 @router.patch("/{device:path}")
-async def change_device(caller: OwnerCaller, device: DeviceName, change: TokenDeviceChange) -> TokenDeviceItem:
-    """Say where a device stands and whose it is, from its next connection on."""
+async def change_device(caller: OwnerCaller, device: DeviceName, change: TokenDeviceChange) -> TokenDeviceChanged:
+    """Say what a device is called, where it stands and whose it is, from its next connection on.
+
+    Under another name it is the same device: rules and agents that know it by its name know it by the new one, what is
+    open on it is closed within a second, and what was written before keeps the old name.
+    """
     devices = devices_of(caller)
-    if not await devices.change(device, room=change.room, person=change.person, same_person=change.same_person):
+    before = await _named(caller, device)
+    if not await devices.change(
+        device, new_name=change.name, room=change.room, person=change.person, same_person=change.same_person
+    ):
         raise _unknown(device)
-    changed = next((one for one in await devices.list() if one.name.casefold() == device.casefold()), None)
-    if changed is None:
-        raise _unknown(device)
-    return _item(changed, caller)
+    by_hand: Sequence[str] = ()
+    if change.name and change.name != before.name:
+        try:
+            by_hand = await _follow(caller, before.name, change.name)
+        except AtlasError:
+            await devices.change(
+                change.name, new_name=before.name, room=before.room, person=before.person, same_person=True
+            )
+            raise
+    now = _item(await _named(caller, change.name or device), caller)
+    return TokenDeviceChanged(**now.model_dump(), by_hand=list(by_hand))
 
 
 @router.delete("/{device:path}", status_code=204)
@@ -71,6 +98,41 @@ async def revoke_device(caller: OwnerCaller, device: DeviceName) -> None:
         raise _unknown(device)
 
 
+async def _named(caller: Caller, device: str) -> TokenDevice:
+    """Return the device of a name. Raises `RequestError`."""
+    every = await devices_of(caller).list()
+    named = next((one for one in every if one.name.casefold() == device.casefold()), None)
+    if named is None:
+        raise _unknown(device)
+    return named
+
+
+async def _follow(caller: Caller, old: str, new: str) -> Sequence[str]:
+    """Have whatever knows a device by its name know it by its new one: rules, agents, thresholds of wake words.
+
+    Returns the parts that somebody has to start again. Raises `AtlasError`.
+    """
+    await caller.house.wakes.copy_thresholds(old, new)
+    settings = caller.house.settings
+    if settings is None:
+        return ()
+    by_hand: Sequence[str] = ()
+    text = settings.read_policy()
+    if with_device_renamed(text, old, new) != text:
+        await caller.use_owner_tool(ToolReply, "settings.change", names=["rule.devices"])
+        by_hand = await settings.change_policy(partial(with_device_renamed, old=old, new=new))
+    if any(renamed(one.devices, old, new) != list(one.devices) for one in settings.config.agents.values()):
+        await caller.use_owner_tool(ToolReply, "settings.change", names=["agents.devices"])
+        await settings.change(lambda: _agents_renamed(settings.config, old, new), {})
+    caller.house.take_settings(settings.config)
+    return by_hand
+
+
+def _agents_renamed(config: Config, old: str, new: str) -> Changes:
+    agents = {name: renamed(one.devices, old, new) for name, one in config.agents.items() if one.devices}
+    return {("agents", name): {"devices": devices} for name, devices in agents.items()}
+
+
 def devices_of(caller: Caller) -> DeviceStore:
     """Return who may come in."""
     assert caller.house.devices is not None, "a house that is served lets devices in"
@@ -79,7 +141,11 @@ def devices_of(caller: Caller) -> DeviceStore:
 
 def _item(one: TokenDevice, caller: Caller) -> TokenDeviceItem:
     names = ("name", "role", "person", "room", "created", "used")
-    return TokenDeviceItem(**{name: getattr(one, name) for name in names}, mine=one.name == caller.actor.device)
+    return TokenDeviceItem(
+        **{name: getattr(one, name) for name in names},
+        mine=one.id == caller.actor.device_id,
+        terminal=one.name == TERMINAL,
+    )
 
 
 def _unknown(device: str) -> RequestError:

@@ -10,6 +10,7 @@ import { agent, agentQuery } from "./agent.ts";
 import { HouseTrouble, request } from "./api.ts";
 import { look } from "./confirmations.ts";
 import { Link } from "./link.ts";
+import { fetchMe } from "./me.ts";
 import { notifyHere } from "./notifications.ts";
 import { changes, entriesOf } from "./recall.ts";
 
@@ -46,6 +47,7 @@ export function connect(): void {
     const link = new Link(present, agent.value || "atlas", {
       event: (event) => talk.event(event),
       open() {
+        if (line.value.kind === "gone") void fetchMe(); // this device may have got another name, person or room
         line.value = { kind: "open" };
         talk.opened();
       },

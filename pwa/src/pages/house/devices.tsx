@@ -1,11 +1,13 @@
 /** Devices and people: who may come in, where they stand, and taking that back. */
 
 import { useState } from "preact/hooks";
-import type { PeopleReply, TokenDeviceItem, TokenDevicesReply } from "../../api.ts";
-import { act } from "../../house/deeds.ts";
+import type { PeopleReply, TokenDeviceChanged, TokenDeviceItem, TokenDevicesReply } from "../../api.ts";
+import { act, attempt, tell } from "../../house/deeds.ts";
 import { announceChange } from "../../house/events.ts";
 import { useLive } from "../../house/live.ts";
 import { fetchMe } from "../../house/me.ts";
+import { useFormResult } from "../../parts/form-result.ts";
+import { FormTrouble } from "../../parts/form-trouble.tsx";
 import { Icon } from "../../parts/icon.tsx";
 import { Loaded } from "../../parts/loaded.tsx";
 import { Sheet } from "../../parts/sheet.tsx";
@@ -69,8 +71,10 @@ export function Devices() {
 
 function DeviceSheet({ device, onClose }: { device: TokenDeviceItem; onClose: () => void }) {
   const say = words.value.house;
+  const [name, setName] = useState(device.name);
   const [room, setRoom] = useState(device.room);
   const [person, setPerson] = useState(device.person);
+  const [result, run] = useFormResult();
   const [sure, setSure] = useState(false);
   const [same, setSame] = useState(false);
   const others = (useLive<PeopleReply>("/api/people", "devices").data.value?.people ?? []).map(({ name }) =>
@@ -79,12 +83,16 @@ function DeviceSheet({ device, onClose }: { device: TokenDeviceItem; onClose: ()
   const wanted = person.trim().toLowerCase();
   const known = wanted !== device.person.toLowerCase() && others.includes(wanted);
   const path = `/api/devices/${encodeURIComponent(device.name)}`;
-  async function move(event: SubmitEvent): Promise<void> {
+  function change(event: SubmitEvent): void {
     event.preventDefault();
-    if (await act("PATCH", path, { room: room.trim(), person: person.trim(), same_person: known && same })) {
+    const values = { name: name.trim(), room: room.trim(), person: person.trim(), same_person: known && same };
+    void run(async () => {
+      const changed = await attempt<TokenDeviceChanged>("PATCH", path, values);
+      if (changed?.by_hand.length) tell(words.value.settings.byHand(changed.by_hand.join(", ")));
       if (device.mine) void fetchMe();
       onClose();
-    }
+      return { state: "none" };
+    });
   }
   async function revoke(): Promise<void> {
     if (!sure) return setSure(true);
@@ -93,7 +101,17 @@ function DeviceSheet({ device, onClose }: { device: TokenDeviceItem; onClose: ()
   }
   return (
     <Sheet title={device.name} onClose={onClose}>
-      <form class="fields" onSubmit={move}>
+      <form class="fields" onSubmit={change}>
+        <label>
+          {say.deviceName}
+          <input
+            value={name}
+            maxLength={40}
+            required
+            disabled={device.terminal}
+            onInput={(event) => setName(event.currentTarget.value)}
+          />
+        </label>
         <label>
           {say.room}
           <input value={room} maxLength={100} onInput={(event) => setRoom(event.currentTarget.value)} />
@@ -108,6 +126,7 @@ function DeviceSheet({ device, onClose }: { device: TokenDeviceItem; onClose: ()
           />
         </label>
         {known && <SamePerson same={same} onChange={setSame} />}
+        <FormTrouble result={result} />
         {sure && <p class="trouble">{say.revokeSure}</p>}
         <p class="answers">
           {!device.mine && (
