@@ -558,6 +558,8 @@ export interface ModelItem {
   command_seconds: number | null;
   on_disk: boolean;
   in_use: boolean;
+  /** The agents that think with it from the next start on */
+  chosen_for: string[];
   /** Whether it can be pulled from here: others come by the terminal */
   pullable: boolean;
   /** Whether it is chosen in the settings */
@@ -986,8 +988,6 @@ export interface TimersReply {
   timers: TimerItem[];
 }
 
-/** One device that may come in. */
-export interface TokenDeviceItem {
 /** The device as it is now. */
 export interface TokenDeviceChanged {
   name: string;
@@ -1008,6 +1008,8 @@ export interface TokenDeviceChanged {
   by_hand: string[];
 }
 
+/** One device that may come in. */
+export interface TokenDeviceItem {
   name: string;
   role: "owner" | "adult" | "teen" | "child" | "guest" | "satellite";
   /** Whose alone it is; empty when several use it */

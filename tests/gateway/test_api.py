@@ -502,6 +502,8 @@ async def test_the_owner_sees_usage_health_models_and_what_left_the_house(config
         models = (await http.get("/api/models")).json()
         assert {one["role"] for one in models["models"]} >= {"llm", "stt", "tts"}
         assert any(one["in_use"] for one in models["models"])
+        thinking = {one["name"]: one["chosen_for"] for one in models["models"] if one["chosen_for"]}
+        assert thinking == {"smollm2-135m-instruct": ["family", "work"]}
         assert models["memory"][0]["free_bytes"] > 0
         assert (await http.get("/api/egress")).json()["connections"] == []
         record = EgressRecord(data / "egress.jsonl")

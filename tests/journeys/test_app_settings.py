@@ -234,7 +234,12 @@ def test_a_model_is_fetched_with_progress_through_the_one_way_out_and_stopped(ow
 
 def test_a_model_on_the_disk_is_chosen_and_counts_at_the_next_start(own_house: Running) -> None:
     with opened(own_house, path="house/models", locale="de-DE") as page:
-        page.get_by_role("button", name=re.compile("^Für Arbeit benutzen: SmolLM2")).first.click()
+        smollm = page.get_by_role("listitem").filter(has_text="SmolLM2")
+        for agent in ("Familie", "Arbeit"):  # both think with it, which no button hides: one may want it for itself
+            chip = smollm.get_by_role("button", name=re.compile(f"^Für {agent} benutzen: SmolLM2"))
+            expect(chip).to_have_attribute("aria-pressed", "true")
+            expect(chip).to_have_text(agent)
+        smollm.get_by_role("button", name=re.compile("^Für Arbeit benutzen")).click()
         outcome = page.locator(".outcome")
         expect(outcome).to_contain_text("Arbeit denkt mit SmolLM2", timeout=APPLIED_MS)
         expect(outcome).to_contain_text("Das gilt, sobald Atlas neu gestartet wird.")

@@ -78,6 +78,7 @@ class ModelItem(ApiReply):
     command_seconds: float | None = Field(description="About, on this machine's processors; of a recogniser")
     on_disk: bool
     in_use: bool
+    chosen_for: list[str] = Field(description="The agents that think with it from the next start on")
     pullable: bool = Field(description="Whether it can be pulled from here: others come by the terminal")
     usable: bool = Field(description="Whether it is chosen in the settings")
     pull: PullItem | None = Field(description="How its pull stands, where one was begun")
@@ -102,7 +103,8 @@ class ModelsReply(ApiReply):
 async def list_models(caller: OwnerCaller) -> ModelsReply:
     """List the models of the catalogue, and the memory of this machine."""
     pulls = caller.house.pulls.states() if caller.house.pulls else {}
-    return await anyio.to_thread.run_sync(_models, caller.house.config, pulls)
+    config, settings = caller.house.config, caller.house.settings
+    return await anyio.to_thread.run_sync(_models, config, settings.config if settings else config, pulls)
 
 
 @router.post("/{model}/pull", status_code=202)
@@ -164,12 +166,15 @@ def _named(name: str) -> Model:
     raise RequestError("the catalogue has no such model", code="not_found")
 
 
-def _models(config: Config, pulls: Mapping[str, PullState]) -> ModelsReply:
-    used = in_use(config)
+def _models(config: Config, written: Config, pulls: Mapping[str, PullState]) -> ModelsReply:
+    used, chosen_for = in_use(config), agents_by_model(written)
     folder = config.models.folder
     ram, gpus = replace(machine.ram(measured=False), bytes_per_second=_ram_speed()), machine.gpus()
     paces = {one.name: pace(one.role, one.bytes, gpus, ram, len(os.sched_getaffinity(0))) for one in catalogue.load()}
-    models = [_item(model, folder, used, pulls.get(model.name), paces[model.name]) for model in catalogue.load()]
+    models = [
+        _item(model, folder, used, chosen_for.get(model.name, []), pulls.get(model.name), paces[model.name])
+        for model in catalogue.load()
+    ]
     places = [MemoryItem.model_validate(one) for one in (ram, *gpus)]
     return ModelsReply(models=models, memory=places)
 
@@ -187,7 +192,18 @@ def in_use(config: Config) -> frozenset[str]:
     return frozenset({config.speech.stt_model, *(one.voice for one in voices_for(config.speech).values()), *language})
 
 
-def _item(model: Model, folder: Path, used: frozenset[str], pull: PullState | None, here: ModelPace) -> ModelItem:
+def agents_by_model(config: Config) -> dict[str, list[str]]:
+    """Return which agents think with which model of this machine."""
+    agents: dict[str, list[str]] = {}
+    for name, agent in config.agents.items():
+        if not (llm := config.llm[agent.llm]).url:
+            agents.setdefault(llm.model, []).append(name)
+    return agents
+
+
+def _item(
+    model: Model, folder: Path, used: frozenset[str], chosen_for: list[str], pull: PullState | None, here: ModelPace
+) -> ModelItem:
     names = ("name", "role", "licence", "maker", "bytes", "verified")
     return ModelItem(
         **{name: getattr(model, name) for name in names},
@@ -201,6 +217,7 @@ def _item(model: Model, folder: Path, used: frozenset[str], pull: PullState | No
         languages=list(model.languages),
         on_disk=(folder / model.name).is_dir(),
         in_use=model.name in used,
+        chosen_for=chosen_for,
         pullable=bool(model.hub),
         usable=model.role in ("llm", *SETTING_OF),
         pull=PullItem.model_validate(pull) if pull else None,

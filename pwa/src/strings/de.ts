@@ -379,6 +379,7 @@ export const de: Words = {
     waits: "wartet",
     progress: (done: string, total: string) => `${done} von ${total}`,
     use: "Benutzen",
+    usedFor: "Benutzen für",
     useFor: (agent: string) => `Für ${agent} benutzen`,
     nextStart: "Das gilt, sobald Atlas neu gestartet wird.",
     hears: (model) => `Das Haus hört mit ${model}.`,

@@ -373,6 +373,7 @@ export const en = {
     waits: "waits its turn",
     progress: (done: string, total: string) => `${done} of ${total}`,
     use: "Use",
+    usedFor: "Use for",
     useFor: (agent: string) => `Use for ${agent}`,
     nextStart: "It counts when Atlas is started again.",
     hears: (model: string) => `The house hears with ${model}.`,

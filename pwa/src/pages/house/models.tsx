@@ -122,6 +122,7 @@ function Deeds({ model, onDone }: { model: ModelItem; onDone: () => Promise<void
   async function use(agent: string): Promise<void> {
     const chosen = await act<ModelChosen>("POST", `${path}/use`, { agent }, true);
     if (chosen) tell(`${choiceSentence(chosen, model.title)} ${say.nextStart}`);
+    await onDone();
   }
   if (moving && pull) {
     return (
@@ -147,17 +148,24 @@ function Deeds({ model, onDone }: { model: ModelItem; onDone: () => Promise<void
           {pull?.error ? words.value.trouble.again : say.fetch}
         </button>
       )}
-      {model.on_disk && model.usable && (model.role === "llm" || !model.in_use) && (
+      {model.on_disk && model.usable && model.role !== "llm" && !model.in_use && (
+        <button type="button" class="plain" aria-label={`${say.use}: ${model.title}`} onClick={() => use("")}>
+          {say.use}
+        </button>
+      )}
+      {model.on_disk && model.usable && model.role === "llm" && (
         <span class="chips">
-          {(model.role === "llm" ? agents : [""]).map((agent) => (
+          <span class="soft">{say.usedFor}</span>
+          {agents.map((agent) => (
             <button
               key={agent}
               type="button"
-              class="plain"
-              aria-label={`${agent ? say.useFor(agentName(agent)) : say.use}: ${model.title}`}
+              class="plain chip"
+              aria-pressed={model.chosen_for.includes(agent)}
+              aria-label={`${say.useFor(agentName(agent))}: ${model.title}`}
               onClick={() => use(agent)}
             >
-              {agent ? say.useFor(agentName(agent)) : say.use}
+              {agentName(agent)}
             </button>
           ))}
         </span>
