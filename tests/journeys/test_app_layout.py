@@ -44,6 +44,19 @@ def test_a_field_stands_beside_its_button_and_what_is_chosen_is_marked_alone(own
         expect(page.locator("ul.chips").first).to_have_css("background-color", "rgba(0, 0, 0, 0)")
 
 
+def test_how_many_cards_there_are_stands_at_the_height_of_the_columns_name(own_house: Running) -> None:
+    middle = """one => { const words = document.createRange(); words.selectNodeContents(one);
+                const box = words.getBoundingClientRect(); return (box.top + box.bottom) / 2; }"""
+    with opened(own_house, path="board", viewport=DESK) as page:
+        for column in page.locator(".column h2").all():
+            name = column.evaluate(f"one => ({middle})(one.firstChild)")
+            count = column.locator(".count")
+            box = count.bounding_box()
+            assert box
+            assert abs(name - box["y"] - box["height"] / 2) <= 1
+            assert abs(count.evaluate(middle) - box["y"] - box["height"] / 2) <= 1
+
+
 @pytest.mark.parametrize("size", [PHONE, DESK], ids=["phone", "desk"])
 def test_a_month_begins_with_its_first_day_and_shows_today(own_house: Running, size: dict[str, int]) -> None:
     with opened(own_house, viewport=size) as page:
