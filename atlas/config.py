@@ -422,6 +422,8 @@ def load(environment: Mapping[str, str], file: Path | None = None) -> Config:
     plain["house"] = _with_languages(plain["house"], where, origins)
     if not plain["speech"].stt_model:  # the shipped file writes it empty, and nobody chose what then hears
         origins.pop("speech.stt_model", None)
+    if country := plain["house"].country:  # holidays and pints are its own where nothing else is said
+        tables_of_tools["clock"] = {"country": country, **tables_of_tools.get("clock", {})}
     plain |= _resolved(plain, named["agents"], base, has_policy=origins.get("tools.policy", "default") != "default")
     config = Config(
         data=data,

@@ -258,6 +258,21 @@ def test_what_a_tool_is_told_is_its_own_business_but_paths_are_whole(data: Path)
     }
 
 
+@pytest.mark.parametrize(
+    ("text", "clock"),
+    [
+        ("[tools.clock]\nregion = 'BY'", {"country": "FR", "region": "BY"}),
+        ("[tools.clock]\ncountry = 'DE'", {"country": "DE"}),
+        ("", {"country": "FR"}),
+    ],
+)
+def test_the_country_that_was_chosen_for_the_house_is_that_of_its_holidays_unless_they_have_another(
+    data: Path, text: str, clock: dict[str, str]
+) -> None:
+    file = write(data, f"[house]\ncountry = 'FR'\n{text}\n")
+    assert load({"ATLAS_DATA": str(data)}, file).tool_settings["clock"] == clock
+
+
 def test_nothing_leaves_the_house_unless_it_is_listed(data: Path) -> None:
     assert load({}, write(data, "")).egress.allow == ()
     assert load({}, write(data, '[egress]\nallow = ["a.org:443"]\n')).egress.allow == ("a.org:443",)

@@ -239,8 +239,10 @@ def test_a_journal_of_another_shape_takes_nothing_back(tmp_path: Path, rows: str
 
 async def test_only_what_processes_go_by_starts_them_again(tmp_path: Path) -> None:
     world = World(tmp_path)
-    await world.settings.change({("satellite",): {"room": "hall"}, ("house",): {"country": "de"}}, {})
+    await world.settings.change({("satellite",): {"room": "hall"}, ("house",): {"contact": "Maria"}}, {})
     assert world.went_by == []
+    await world.settings.change({("house",): {"country": "de"}}, {})  # whose holidays the tool server tells
+    assert world.went_by.pop().tool_settings["clock"] == {"country": "de"}
     await world.settings.change({("satellite",): {"quiet_hours": "22:00-07:00"}}, {})
     assert len(world.went_by) == 1
 

@@ -42,7 +42,7 @@ class Settings(BaseModel):
 
 
 NO_COUNTRY = noted(
-    "I don't know in which country this house is. Name one, or set country under clock in the tools' settings."
+    "I don't know in which country this house is. Name one, or choose it in the app under The house, Settings."
 )
 
 

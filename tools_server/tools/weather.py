@@ -205,7 +205,7 @@ def _where(call: Call, place: str) -> Location:
     if not words:
         raise ToolFailed(
             "invalid",
-            _("I don't know where home is. Say a city, or set place, latitude and longitude for the weather."),
+            _("I don't know where home is. Say a city, or say it in the app under The house, Settings."),
         )
     if location := places.find(words):
         return location

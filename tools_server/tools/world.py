@@ -218,7 +218,7 @@ def _where(call: Call, place: str) -> Location:
     if not words:
         raise ToolFailed(
             "invalid",
-            _("I don't know where home is. Say a city, or set place, latitude and longitude for the weather."),
+            _("I don't know where home is. Say a city, or say it in the app under The house, Settings."),
         )
     raise ToolFailed("not_found", _("I don't know where {place} is.").format(place=spoken(one_line(words))))
 
