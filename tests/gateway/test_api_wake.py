@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
+from urllib.parse import quote
 
 import pytest
 
@@ -144,3 +145,17 @@ async def test_the_threshold_of_this_machines_own_room_is_that_of_its_settings(c
         assert world.house.wake_threshold("Study", "hey atlas", []) == 0.7
         assert world.house.wake_threshold("Kitchen", "hey atlas", []) == 0.1
         assert world.house.wake_threshold("Kitchen", "a word of before", []) == 0.0
+
+
+async def test_a_room_with_a_stroke_in_its_name_is_heard_labelled_and_tuned(config: Config, data: Path) -> None:
+    async with api_house(storing(config, data), data) as world, world.http() as http:
+        world.house.wake = WAKE
+        loft = world.house.hears_wake_words(Actor("", "Loft/left", "satellite"))
+        heard_by(loft, WAKE.call())
+        [room] = (await http.get(URL)).json()["rooms"]
+        where, [one] = f"{URL}/{quote(room['room'], safe='')}", room["heard"]
+        assert (await http.get(f"{where}/{one['id']}/sound")).status_code == 200
+        assert (await http.post(f"{where}/{one['id']}/label", json={"meant": True})).json()["room"] == "Loft/left"
+        for method, body in (("PUT", {"threshold": 0.6}), ("DELETE", None)):
+            changed = await http.request(method, f"{where}/thresholds/hey atlas", json=body)
+            assert changed.status_code == 200

@@ -109,7 +109,7 @@ async def list_wakes(caller: OwnerCaller) -> WakeReply:
 
 
 @router.get(
-    "/{room}/{entry}/sound",
+    "/{room:path}/{entry}/sound",
     response_class=Response,
     responses={200: {"content": {"audio/wav": {}}, "description": "The sound, as a WAV file"}},
 )
@@ -127,7 +127,7 @@ async def hear_wake(caller: OwnerCaller, room: Room, entry: EntryID) -> Response
     return Response(wav, media_type="audio/wav", headers={"cache-control": "no-store"})
 
 
-@router.post("/{room}/{entry}/label")
+@router.post("/{room:path}/{entry}/label")
 async def label_wake(caller: OwnerCaller, room: Room, entry: EntryID, label: WakeLabel) -> WakeRoomItem:
     """Note whether somebody had meant the house, and tell what is proposed now."""
 
@@ -139,7 +139,7 @@ async def label_wake(caller: OwnerCaller, room: Room, entry: EntryID, label: Wak
     return await anyio.to_thread.run_sync(note)
 
 
-@router.put("/{room}/thresholds/{phrase}")
+@router.put("/{room:path}/thresholds/{phrase}")
 async def set_wake_threshold(
     caller: OwnerCaller, room: Room, phrase: Phrase, given: WakeThreshold
 ) -> WakeThresholdReply:
@@ -148,7 +148,7 @@ async def set_wake_threshold(
     return WakeThresholdReply(at_once=await caller.house.wakes.set_threshold(room, phrase, given.threshold))
 
 
-@router.delete("/{room}/thresholds/{phrase}")
+@router.delete("/{room:path}/thresholds/{phrase}")
 async def reset_wake_threshold(caller: OwnerCaller, room: Room, phrase: Phrase) -> WakeThresholdReply:
     """Have a room go by the wake word's own threshold again."""
     await _check(caller, room, phrase)
