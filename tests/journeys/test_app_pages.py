@@ -173,6 +173,17 @@ def test_a_card_is_moved_by_the_mouse_by_a_menu_and_by_keys_and_every_page_sees_
         expect(column(page, "To do", thing).get_by_role("button", name=thing)).to_be_focused()
 
 
+def test_what_is_wrong_in_a_sheet_is_told_in_it_where_a_phone_shows_it(house, thing):
+    with opened(house, path="board", viewport={"width": 390, "height": 844}, stopped="status of 400") as page:
+        page.get_by_label("New task").fill(thing)
+        page.keyboard.press("Enter")
+        page.get_by_role("button", name=thing, exact=True).click()
+        page.get_by_label("Due", exact=False).fill("when the cows come home")
+        page.get_by_role("button", name="Save").click()
+        expect(page.get_by_role("dialog").get_by_role("alert")).to_contain_text(re.compile(r"\w"))
+        expect(page.get_by_role("dialog").get_by_role("alert")).to_be_in_viewport()
+
+
 def test_a_note_is_written_found_and_shown_without_running_what_is_in_it(house, thing):
     # Hostile markup is read in a document of its own, where the policy reports what it stops.
     with opened(house, path="notes", stopped="Executing inline event handler violates") as page:

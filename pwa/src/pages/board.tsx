@@ -4,12 +4,14 @@ import { useSignal } from "@preact/signals";
 import { useEffect, useRef, useState } from "preact/hooks";
 import type { BoardReply, TaskItem } from "../api.ts";
 import { agentQuery } from "../house/agent.ts";
-import { act } from "../house/deeds.ts";
+import { act, attempt } from "../house/deeds.ts";
 import { useLive } from "../house/live.ts";
 import { refusalOf } from "../house/refused.ts";
 import { AgentSwitch } from "../parts/agent-switch.tsx";
 import { Allowed } from "../parts/allowed.tsx";
 import { TextField } from "../parts/fields.tsx";
+import { useFormResult } from "../parts/form-result.ts";
+import { FormTrouble } from "../parts/form-trouble.tsx";
 import { Icon } from "../parts/icon.tsx";
 import { Loaded } from "../parts/loaded.tsx";
 import { Sheet } from "../parts/sheet.tsx";
@@ -193,12 +195,17 @@ function TaskSheet({ task, columns, onClose }: { task: TaskItem; columns: string
   const title = useSignal(task.title);
   const due = useSignal("");
   const path = `/api/tasks/${encodeURIComponent(idOf(task))}${agentQuery("?")}`;
-  async function save(event: SubmitEvent): Promise<void> {
+  const [result, run] = useFormResult();
+  function save(event: SubmitEvent): void {
     event.preventDefault();
     const change: Record<string, string> = {};
     if (title.value.trim() !== task.title) change.title = title.value.trim();
     if (due.value.trim()) change.due = due.value.trim();
-    if (!Object.keys(change).length || (await act("PATCH", path, change))) onClose();
+    void run(async () => {
+      if (Object.keys(change).length) await attempt("PATCH", path, change);
+      onClose();
+      return { state: "none" };
+    });
   }
   return (
     <Sheet title={task.title} onClose={onClose}>
@@ -208,6 +215,7 @@ function TaskSheet({ task, columns, onClose }: { task: TaskItem; columns: string
           <TextField label={say.title} value={title} maxLength={500} required />
           <TextField label={say.dueLabel} value={due} maxLength={100} placeholder={task.due || say.dueExample} />
           <MoveTo task={task} columns={columns} onMove={(column) => move(task, column)} />
+          <FormTrouble result={result} />
           <p class="answers">
             {!refusalOf("tasks.remove") && (
               <button
