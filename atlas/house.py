@@ -87,6 +87,16 @@ class TurnLanguages(Protocol):
         ...
 
 
+@dataclass(frozen=True, slots=True)
+class PresentDevice:
+    """A device that the house can be heard on now, and whether somebody talks with it there."""
+
+    name: str
+    room: str
+    talking: bool
+    person: str = ""  # who talks; "" when nobody does or the house does not know
+
+
 @dataclass(slots=True, eq=False)
 class LiveTurn:
     """A turn that is being answered."""
@@ -403,6 +413,18 @@ class House:
     def speaking_rooms(self, but: str) -> Sequence[str]:
         """Return the rooms in which a device is connected, other than that of the key `but`."""
         return self._speakers.rooms(but)
+
+    def present(self) -> Sequence[PresentDevice]:
+        """Return the devices that are connected or talked through now, by the names of their rooms and their own."""
+        under_way = [*self._answering.values(), *(exchange for exchange, _ in self._aloud.values())]
+        talkers = {exchange.turn.actor.device_key: exchange.turn.actor for exchange in under_way}
+        present = {
+            one.device_key: PresentDevice(one.device, one.room, one.device_key in talkers)
+            for one in self._speakers.on("")
+        }
+        for key, actor in talkers.items():
+            present[key] = PresentDevice(actor.device, actor.room, talking=True, person=actor.person)
+        return sorted(present.values(), key=lambda one: (one.room.casefold(), one.name.casefold()))
 
     def speakers_changed(self) -> None:
         """Have every device told anew what it will ring."""

@@ -641,6 +641,22 @@ export interface PersonItem {
   seen: number | null;
 }
 
+/** A device that is connected now. */
+export interface PresentItem {
+  name: string;
+  /** Where it stands; empty when it is carried about */
+  room: string;
+  /** Whether a request is answered there now */
+  talking: boolean;
+  /** Who talks; empty when nobody does or is known by name */
+  person: string;
+}
+
+/** The devices that are connected now: phones whose app is open, screens, satellites of any make. */
+export interface PresentReply {
+  devices: PresentItem[];
+}
+
 /** What the calls of the last days would have got. */
 export interface PreviewReply {
   sentence: string;

@@ -412,6 +412,33 @@ async def test_the_owner_sees_devices_people_and_rooms_moves_one_and_sends_one_a
         assert (await adult.delete("/api/devices/the child")).status_code == 403
 
 
+async def test_the_owner_sees_what_is_connected_and_where_somebody_talks_and_nobody_else_does(config, data):
+    async def take(text):
+        pass
+
+    async with api_house(config, data) as world, world.http("owner") as owner, world.http("adult") as adult:
+        tom = await world.devices.find(await world.devices.create("Tom's phone", "adult", "Tom"))
+        world.chat.goes_on = anyio.Event()
+
+        async def present():
+            return {one["name"]: one for one in (await owner.get("/api/rooms/present")).json()["devices"]}
+
+        with world.house.speaking_device("kitchen pi", "Kitchen", take):
+            async with anyio.create_task_group() as tasks:
+                tasks.start_soon(said, world, tom, "tell me a story")
+                with anyio.fail_after(10):
+                    while not world.chat.turns:
+                        await anyio.lowlevel.checkpoint()
+                assert await present() == {
+                    "kitchen pi": {"name": "kitchen pi", "room": "Kitchen", "talking": False, "person": ""},
+                    "Tom's phone": {"name": "Tom's phone", "room": "", "talking": True, "person": "Tom"},
+                }
+                world.chat.goes_on.set()
+            assert list(await present()) == ["kitchen pi"]
+        assert await present() == {}
+        assert (await adult.get("/api/rooms/present")).status_code == 403
+
+
 async def test_a_device_with_another_name_is_the_same_device_to_all_that_refers_to_it(config, data):
     async with api_house(config, data) as world, world.http("owner") as owner:
         world.house.settings = settings_of(data, '[agents.work]\ndevices = ["Study", "tablet"]\n')

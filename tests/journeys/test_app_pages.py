@@ -8,6 +8,7 @@ import subprocess
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 from uuid import uuid4
 
 import pytest
@@ -15,6 +16,7 @@ from playwright.sync_api import Page, expect
 
 from tests.journeys.browser import ANSWER_MS, answer, connected, opened, say
 from tests.journeys.conftest import Running, running_house, until
+from tests.journeys.test_app_everywhere import AXE, violations
 from tests.processes import free_port
 from tests.tools_server.test_home import Lamps
 
@@ -290,6 +292,27 @@ def test_the_owner_sees_how_busy_the_machine_is_and_how_fast_a_model_speaks(hous
         house.client().chat.completions.create(model="family", messages=message)  # type: ignore[arg-type]
         expect(speed).to_have_attribute("aria-label", re.compile(r"and [1-9][\d.,]* in the last"), timeout=ANSWER_MS)
         expect(processor.locator("polyline")).not_to_have_attribute("points", drawn or "")
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_the_owner_sees_what_is_connected_and_where_somebody_talks(house: Running, scheme: Any):
+    with opened(house, path="house", viewport={"width": 390, "height": 844}, color_scheme=scheme) as page:
+        present = page.locator("section[aria-labelledby=present]")
+        expect(present.get_by_role("listitem")).not_to_have_count(0)
+        expect(present).not_to_contain_text("talking")
+        browser = page.context.browser
+        assert browser
+        theirs = browser.new_page(locale="en-GB")
+        theirs.goto(f"{house.url}/#token={house.new_token(f'sofa {scheme}', 'adult')}")
+        connected(theirs)
+        sofa = present.get_by_role("listitem").filter(has_text=f"sofa {scheme}")
+        expect(sofa).to_be_visible()
+        say(theirs, "Tell me a long story about a very old lighthouse.")
+        expect(sofa).to_contain_text("somebody is talking")
+        page.evaluate(AXE.read_text(encoding="utf-8"))
+        assert not (wrong := violations(page)), wrong
+        theirs.close()
+        expect(sofa).to_have_count(0)
 
 
 def test_a_phone_says_in_words_what_comes_under_a_month_of_dots(house: Running, thing: str):

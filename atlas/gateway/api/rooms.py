@@ -1,12 +1,14 @@
-"""Rooms: those of the home, and which devices with a token stand in each."""
+"""Rooms: those of the home, which devices with a token stand in each, and where somebody talks now."""
 
 from __future__ import annotations
 
+from dataclasses import asdict
 from typing import Annotated
 
 from fastapi import Depends
+from pydantic import Field
 
-from atlas.gateway.api.caller import OWNER, AdmitToTools, Caller
+from atlas.gateway.api.caller import OWNER, AdmitToTools, Caller, OwnerCaller
 from atlas.gateway.api.devices import devices_of
 from atlas.gateway.api.home import HomeReply, RoomItem
 from atlas.gateway.api.resource import resource
@@ -25,6 +27,27 @@ class RoomsReply(ApiReply):
     """The rooms."""
 
     rooms: list[RoomWithDevices]
+
+
+class PresentItem(ApiReply):
+    """A device that is connected now."""
+
+    name: str
+    room: str = Field(description="Where it stands; empty when it is carried about")
+    talking: bool = Field(description="Whether a request is answered there now")
+    person: str = Field(description="Who talks; empty when nobody does or is known by name")
+
+
+class PresentReply(ApiReply):
+    """The devices that are connected now: phones whose app is open, screens, satellites of any make."""
+
+    devices: list[PresentItem]
+
+
+@router.get("/present")
+async def list_present(caller: OwnerCaller) -> PresentReply:
+    """List the devices that are connected now, and tell where somebody talks with the house. Never what is said."""
+    return PresentReply(devices=[PresentItem(**asdict(one)) for one in caller.house.present()])
 
 
 @router.get("")

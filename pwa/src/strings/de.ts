@@ -815,6 +815,10 @@ export const de: Words = {
     used: (calls: number, percent: number | null) =>
       `Werkzeuge wurden ${calls === 1 ? "einmal" : `${calls}-mal`} benutzt${percent === null ? "." : `: ${percent} % von dem, was ein Tag erlaubt.`}`,
     rooms: "Räume",
+    present: "Jetzt verbunden",
+    nonePresent: "Nichts ist verbunden: kein Satellit und keine offene App.",
+    talks: (person: string) => `${person} spricht`,
+    somebodyTalks: "jemand spricht",
     noSatellite: "dort hört niemand zu",
     noRooms: "Noch keine Räume. Eine Gerätezentrale bringt sie mit, oder ein Satellit, der einen Raum bekommt.",
     latest: "Die letzten Antworten",

@@ -804,6 +804,10 @@ export const en = {
     used: (calls: number, percent: number | null) =>
       `Tools were used ${calls === 1 ? "once" : `${calls} times`}${percent === null ? "." : `: ${percent}% of what a day allows.`}`,
     rooms: "Rooms",
+    present: "Connected now",
+    nonePresent: "Nothing is connected: no satellite, and no open app.",
+    talks: (person: string) => `${person} is talking`,
+    somebodyTalks: "somebody is talking",
     noSatellite: "nobody listens there",
     noRooms: "No rooms yet. A hub of devices brings them, or a satellite that is given a room.",
     latest: "The latest answers",

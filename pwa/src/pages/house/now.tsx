@@ -1,6 +1,7 @@
-/** Now: the parts of the house, who can be talked to, and what was used today. */
+/** Now: the parts of the house, where somebody talks, who can be talked to, and what was used today. */
 
-import type { AgentsReply, HealthReply, RoomsReply, UpstreamReply, UsageReply } from "../../api.ts";
+import { useEffect } from "preact/hooks";
+import type { AgentsReply, HealthReply, PresentReply, RoomsReply, UpstreamReply, UsageReply } from "../../api.ts";
 import { useLive } from "../../house/live.ts";
 import { agentName } from "../../parts/agent-switch.tsx";
 import { Icon } from "../../parts/icon.tsx";
@@ -13,6 +14,7 @@ export function Now() {
   return (
     <>
       <Parts />
+      <Present />
       <Load />
       <Agents />
       <Usage />
@@ -122,6 +124,41 @@ function Usage() {
             ))}
           </ul>
         )}
+      </Loaded>
+    </section>
+  );
+}
+
+const PRESENT_MS = 2_000; // who looks sees a request that is answered within seconds
+
+/** What is connected now, and where somebody talks. */
+function Present() {
+  const live = useLive<PresentReply>("/api/rooms/present");
+  const say = words.value.house;
+  useEffect(() => {
+    const timer = setInterval(() => document.hidden || void live.refresh(), PRESENT_MS);
+    return () => clearInterval(timer);
+  }, [live]);
+  return (
+    <section aria-labelledby="present">
+      <h2 id="present">{say.present}</h2>
+      <Loaded live={live}>
+        {({ devices }) =>
+          devices.length ? (
+            <ul class="card rows">
+              {devices.map(({ name, room, talking, person }) => (
+                <li key={`${room} ${name}`} class="row">
+                  <Icon name={talking ? "sound" : room ? "home" : "device"} />
+                  <span class="name">{name}</span>
+                  <span class="soft grow">{room}</span>
+                  {talking && <span class="count good">{person ? say.talks(person) : say.somebodyTalks}</span>}
+                </li>
+              ))}
+            </ul>
+          ) : (
+            <p class="soft">{say.nonePresent}</p>
+          )
+        }
       </Loaded>
     </section>
   );
