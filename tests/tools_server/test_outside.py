@@ -132,6 +132,24 @@ def test_one_answer_is_fetched_within_its_size(data: Path) -> None:
             outside.fetch(f"http://127.0.0.1:{port}/", 5, 999)
 
 
+@pytest.mark.parametrize("begin", [b"", b"HTTP/1.1 200 OK\r\nX-", b"HTTP/1.1 200 OK\r\n\r\n"], ids=["line", "head", "body"])
+def test_who_sends_a_byte_now_and_then_is_waited_for_no_longer_than_who_sends_none(data: Path, begin: bytes) -> None:
+    over = threading.Event()
+
+    def drip(came: socket.socket) -> None:
+        came.recv(65_536)
+        came.sendall(begin)
+        while not over.wait(0.02):
+            came.sendall(b"x")
+
+    with far_side(drip) as port, way_out(data, f"127.0.0.1:{port}") as outside:
+        try:
+            with pytest.raises(Unreachable, match="too slow"):
+                outside.fetch(f"http://127.0.0.1:{port}/", 0.3, 100_000)
+        finally:
+            over.set()
+
+
 def test_encryption_is_from_end_to_end_and_only_with_who_was_meant(data: Path) -> None:
     theirs, other = certificate(data, "localhost"), certificate(data, "other")
     context = serving(theirs)

@@ -6,6 +6,7 @@ The egress speaks HTTP CONNECT. A tool that needs a stream calls `dial`; one tha
 
 from __future__ import annotations
 
+import math
 import socket
 import ssl
 import time
@@ -74,15 +75,18 @@ class Outside:
         way.settimeout(seconds)
         return way
 
-    def http_client(self, seconds: float, *, authority: Path | None = None) -> httpx2.Client:
+    def http_client(
+        self, seconds: float, *, authority: Path | None = None, until: float = math.inf
+    ) -> httpx2.Client:
         """Return an HTTP client whose every connection is dialled. Blocking; `Unreachable` comes out of its calls.
 
-        `seconds` is the time-out of each step, not of the whole. `authority` is a PEM file of those who may vouch for
-        the server's certificate, instead of the usual ones. Redirects are not followed, and no proxy is looked for.
+        `seconds` is the time-out of each step; all of them end by `until`, of the monotonic clock. `authority` is a PEM
+        file of those who may vouch for the server's certificate, instead of the usual ones. Redirects are not followed,
+        and no proxy is looked for.
         """
         context = ssl.create_default_context(cafile=str(authority)) if authority else httpx2.create_ssl_context()
         return httpx2.Client(
-            transport=Through(self, context),
+            transport=Through(self, context, until),
             timeout=seconds,
             trust_env=False,
             headers={"User-Agent": "Atlas"},
@@ -93,17 +97,17 @@ class Outside:
 
         Raises `Unreachable`, also for a body of more than `most` bytes.
         """
-        until = time.monotonic() + seconds
         host = httpx2.URL(url).host
         try:
-            with self.http_client(seconds) as client, client.stream("GET", url) as response:
+            with (
+                self.http_client(seconds, until=time.monotonic() + seconds) as client,
+                client.stream("GET", url) as response,
+            ):
                 body = b""
                 for part in response.iter_bytes():
                     body += part
                     if len(body) > most:
                         raise Unreachable(_("{host} answered with more than I can take.").format(host=host))
-                    if time.monotonic() > until:
-                        raise Unreachable(_("{host} is too slow just now.").format(host=host))
                 return response.status_code, body
         except httpx2.TimeoutException as slow:
             raise Unreachable(_("{host} is too slow just now.").format(host=host)) from slow
@@ -168,18 +172,19 @@ def _answer(way: socket.socket, until: float) -> tuple[int, str]:
 class Through(httpx2.HTTPTransport):
     """HTTP/1.1, plain or TLS, over what an `Outside` dials."""
 
-    def __init__(self, outside: Outside, context: ssl.SSLContext) -> None:
+    def __init__(self, outside: Outside, context: ssl.SSLContext, until: float) -> None:
         super().__init__(context)
         # The library offers no other way to give it one. A connection for each request: one that is kept may be closed
         # by the server while the next is on its way.
         self._pool = httpcore2.ConnectionPool(
-            ssl_context=context, network_backend=_Dialled(outside), max_keepalive_connections=0
+            ssl_context=context, network_backend=_Dialled(outside, until), max_keepalive_connections=0
         )
 
 
 class _Dialled(httpcore2.NetworkBackend):
-    def __init__(self, outside: Outside) -> None:
+    def __init__(self, outside: Outside, until: float) -> None:
         self._outside = outside
+        self._until = until
 
     def connect_tcp(
         self,
@@ -190,21 +195,24 @@ class _Dialled(httpcore2.NetworkBackend):
         socket_options: Iterable[Any] | None = None,
     ) -> httpcore2.NetworkStream:
         assert timeout is not None, "nothing waits for ever"
-        return _Stream(self._outside.dial(host.strip("[]"), port, timeout))
+        return _Stream(self._outside.dial(host.strip("[]"), port, timeout), self._until)
 
 
 class _Stream(httpcore2.NetworkStream):
-    def __init__(self, way: socket.socket) -> None:
+    """A dialled connection on which nothing is waited for after `until`, however often a few bytes come."""
+
+    def __init__(self, way: socket.socket, until: float) -> None:
         self._way = way
+        self._until = until
 
     def read(self, max_bytes: int, timeout: float | None = None) -> bytes:
         with _core(httpcore2.ReadTimeout, httpcore2.ReadError):
-            self._way.settimeout(timeout)
+            self._wait_at_most(timeout)
             return self._way.recv(max_bytes)
 
     def write(self, buffer: bytes, timeout: float | None = None) -> None:
         with _core(httpcore2.WriteTimeout, httpcore2.WriteError):
-            self._way.settimeout(timeout)
+            self._wait_at_most(timeout)
             self._way.sendall(buffer)
 
     def close(self) -> None:
@@ -215,11 +223,19 @@ class _Stream(httpcore2.NetworkStream):
     ) -> httpcore2.NetworkStream:
         with _core(httpcore2.ConnectTimeout, httpcore2.ConnectError):
             try:
-                self._way.settimeout(timeout)
-                return _Stream(ssl_context.wrap_socket(self._way, server_hostname=server_hostname))
+                self._wait_at_most(timeout)
+                return _Stream(ssl_context.wrap_socket(self._way, server_hostname=server_hostname), self._until)
             except OSError:
                 self._way.close()
                 raise
+
+    def _wait_at_most(self, timeout: float | None) -> None:
+        """Bound the next step. Raises TimeoutError when no time is left."""
+        assert timeout is not None, "nothing waits for ever"
+        seconds = min(timeout, self._until - time.monotonic())
+        if seconds <= 0:
+            raise TimeoutError("all the time for this connection is over")
+        self._way.settimeout(seconds)
 
     def get_extra_info(self, info: str) -> Any:
         if info == "ssl_object":
