@@ -118,6 +118,23 @@ def test_no_rule_opens_a_wall() -> None:
     assert ruled(agent=narrow).rule == "agent.tools"
 
 
+@for_every(
+    ("agent", "action", "rule"),
+    [
+        (FAMILY, Action("notes.add", root="papers"), "agent.tools:*"),
+        (FAMILY, Action("notes.add", root="*"), "agent.tools:*"),
+        (FAMILY, Action("notes.add", root="accounts"), "agent.roots"),  # another's folder, though every tool is granted
+        (AgentAccount("ide", ("*",)), Action("notes.add", root="papers"), "agent.roots"),
+        (AgentAccount("ide", ("*",)), Action("notes.add", root="*"), "agent.roots"),
+        (AgentAccount("work", ("*",), roles=("owner",)), OPEN, "agent.roles"),
+        (FAMILY, Action("record.head", agents=("house",)), "tool.agents"),
+    ],
+)
+def test_a_wall_stands_whatever_an_agent_was_granted(agent: AgentAccount, action: Action, rule: str) -> None:
+    assert ruled(agent=agent, action=action).rule == rule
+    assert ruled("confirm", agent=agent, action=action).rule == ("confirm-0" if "*" in rule else rule)
+
+
 def test_no_rule_of_a_house_shuts_its_owner_out_or_leaves_a_timer_ringing() -> None:
     house = AgentAccount("house", ("*",))
     at_night = Rule("night", "deny", "Nothing is changed.", risks=("change",))
