@@ -178,7 +178,7 @@ class SessionView:
     def _committed(self, event: Committed) -> list[Json]:
         item_id = _item_id(event.utterance_id)
         item = message_item(item_id, "user", "completed", {"type": "input_audio", "transcript": None})
-        before = self.items.add(item)
+        before = self.items.add_own(item)
         self._seconds[item_id] = event.seconds
         return [
             message("input_audio_buffer.committed", item_id=item_id, previous_item_id=before),
@@ -230,7 +230,7 @@ class SessionView:
         empty = response.item | {"content": []}
         opened = [message("response.output_item.added", response_id=response.id, output_index=0, item=empty)]
         if response.options.in_conversation:
-            before = self.items.add(response.item)
+            before = self.items.add_own(response.item)
             opened.append(message("conversation.item.added", item=empty, previous_item_id=before))
         if spoken:
             self.turn_of_item[response.item["id"]] = response.turn_id
@@ -244,7 +244,7 @@ class SessionView:
         item = function_call_item(item_id, "completed", call)
         begun = function_call_item(item_id, "in_progress", call)
         part = {"response_id": response.id, "item_id": item_id, "output_index": place, "call_id": call.id}
-        before = self.items.add(item)
+        before = self.items.add_own(item)
         response.calls.append(item)
         closing = self._closed(TurnEnded(response.turn_id, "done", "", "model")) if response.item else []
         done = self._response("completed") | {"output": self._output()}

@@ -780,6 +780,31 @@ async def test_what_is_typed_before_an_answer_began_is_answered_after_it(small: 
     assert small.chat.turns[-1].instructions == ""
 
 
+async def test_a_client_whose_items_have_the_ids_of_the_house_s_next_ones_is_answered_all_the_same(
+    small: SmallHouse,
+) -> None:
+    def typed(item_id: str) -> dict[str, Any]:
+        content = [{"type": "input_text", "text": "mine"}]
+        return {"id": item_id, "type": "message", "role": "user", "content": content}
+
+    small.chat.goes_on = anyio.Event()
+    async with calling(small) as caller:
+        await caller.hear(wire(silence(0.6) + voice(1.0)))
+        utterance_item = (await caller.until("input_audio_buffer.speech_started")).item_id
+        await caller.send("conversation.item.create", item=typed(utterance_item))
+        await caller.until("conversation.item.done")
+        await caller.hear(wire(silence(1.0)))
+        response_id = (await caller.until("response.created")).response.id
+        await caller.send("conversation.item.create", item=typed(response_id.replace("resp_", "item_")))
+        await caller.until("conversation.item.done")
+        small.chat.goes_on.set()
+        response = (await caller.until("response.done")).response
+        assert response.status == "completed"
+        await caller.connection.conversation.item.retrieve(item_id=utterance_item)
+        retrieved = (await caller.until("conversation.item.retrieved")).item
+        assert retrieved.content[0].transcript == "why is the sky blue"
+
+
 async def test_a_client_that_played_less_has_the_rest_forgotten(small: SmallHouse) -> None:
     async with calling(small) as caller:
         await caller.hear()
