@@ -46,6 +46,7 @@ def main(arguments: Sequence[str]) -> int:
     which.add_argument("--plain-secrets", action="store_true", help="take keys and passwords along, readable")
     looking = verbs.add_parser("check", help="read a backup and compare it with what was written")
     looking.add_argument("file", type=Path, metavar="FILE")
+    looking.add_argument("--passphrase-file", type=Path, metavar="FILE", help="see whether it opens what is sealed")
     giving = verbs.add_parser("restore", help="give the house back from a backup; it must not run")
     giving.add_argument("file", type=Path, metavar="FILE")
     giving.add_argument("--passphrase-file", type=Path, metavar="FILE", help="that opens what is sealed in it")
@@ -60,7 +61,7 @@ def main(arguments: Sequence[str]) -> int:
                 raise ConfigError("no folder is given", hint="atlas backup create DIR, with what you gave besides")
             return _create(config, given.folder, given.passphrase_file, plain=given.plain_secrets)
         case "check":
-            return _check(given.file)
+            return _check(given.file, given.passphrase_file)
         case _:
             return _restore(config, given.file, given.passphrase_file, replace=given.replace)
 
@@ -68,6 +69,7 @@ def main(arguments: Sequence[str]) -> int:
 def _create(config: Config, folder: Path, passphrase_file: Path | None, *, plain: bool) -> int:
     if backup.is_empty(config):
         raise ConfigError(f"there is no house in {config.data}", hint="set ATLAS_DATA to where it lies")
+    backup.require_folder(folder)
     secrets: Secrets = "sealed" if passphrase_file else "plain" if plain else "none"
     return _show(backup.create(config, folder, secrets, _new_passphrase(passphrase_file)), secrets)
 
@@ -102,10 +104,12 @@ def _show(file: Path, secrets: Secrets) -> int:
     return 0
 
 
-def _check(file: Path) -> int:
-    contents = backup.read(file)
+def _check(file: Path, passphrase_file: Path | None) -> int:
+    contents = backup.read(file, passphrase=_passphrase(passphrase_file))
     made = time.strftime("%Y-%m-%d %H:%M:%S", time.localtime(contents.at))
     print(f"whole: {len(contents.files)} files of {made}, by Atlas {contents.version}; secrets: {contents.secrets}")
+    if passphrase_file:
+        print("The passphrase opens them." if contents.secrets == "sealed" else "Nothing in it is sealed.")
     _show_remarks(contents.remarks)
     return 0
 

@@ -26,6 +26,7 @@ import time
 from collections.abc import Collection, Iterator, Sequence
 from contextlib import closing, contextmanager, suppress
 from dataclasses import asdict, dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import BinaryIO
 
@@ -105,8 +106,7 @@ def create_daily(config: Config, passphrase: str) -> Path:
     nothing was deleted.
     """
     folder = Path(config.backup.folder)
-    if not folder.is_dir():
-        raise StoreError(f"the folder for backups, {folder}, is not there", hint="is its disk connected?")
+    require_folder(folder)
     file = create(config, folder, "sealed" if passphrase else "none", passphrase)
     last = last_backup(config.data)
     assert last
@@ -117,6 +117,13 @@ def create_daily(config: Config, passphrase: str) -> Path:
     left = tuple(old for old in made[: -config.backup.retain] if not _is_deleted(Path(old)))
     _note_last(config, replace(last, daily=(*left, *made[-config.backup.retain :])))
     return file
+
+
+def require_folder(folder: Path) -> None:
+    """Make no folder for backups: where a disk is not connected it would lie on the house's own. Raises `StoreError`."""
+    if not folder.is_dir():
+        hint = f"is its disk connected? If it is to be a new folder: mkdir -p {folder}"
+        raise StoreError(f"the folder for backups, {folder}, is not there", hint=hint)
 
 
 def _is_deleted(old: Path) -> bool:
@@ -224,8 +231,9 @@ def last_backup(data: Path) -> LastBackup | None:
 def read(file: Path, into: Path | None = None, passphrase: str = "") -> Backup:
     """Read a whole backup and compare every member with the manifest; return what it holds.
 
-    `into` is an empty folder in which its files are put, each on the disk when this returns. Raises `StoreError` for a
-    file that is not whole or not ours, and for sealed secrets that the passphrase does not open; and `OSError`.
+    `into` is an empty folder in which its files are put, each on the disk when this returns. Sealed secrets are opened
+    where they are put there, and wherever a passphrase is given. Raises `StoreError` for a file that is not whole or
+    not ours, and for sealed secrets that the passphrase does not open; and `OSError`.
     """
     hashes: dict[str, str] = {}
     try:
@@ -235,10 +243,13 @@ def read(file: Path, into: Path | None = None, passphrase: str = "") -> Backup:
                 continue
             if member.name == SEALED and member.size > MOST_SECRET_BYTES:
                 raise_not_whole(file, f"it holds {member.size} bytes of secrets, more than {MOST_SECRET_BYTES}")
-            target = into / member.name if into else None
-            hashes[member.name] = _copied(member.content, target, member.mode)
-            if target and member.name == SEALED:
-                _unseal(file, target, into, passphrase)
+            if member.name == SEALED and (into or passphrase):
+                sealed = b"".join(iter(partial(member.content.read, PIECE_BYTES), b""))
+                hashes[SEALED] = hashlib.sha256(sealed).hexdigest()
+                for name, secret in _unsealed(file, sealed, passphrase).items():
+                    _copied(io.BytesIO(secret), into / name if into else None, 0o600)
+                continue
+            hashes[member.name] = _copied(member.content, into / member.name if into else None, member.mode)
     except (FileNotFoundError, IsADirectoryError, PermissionError) as trouble:
         if trouble.filename not in (str(file), None):
             raise
@@ -501,27 +512,25 @@ def _secret_files(config: Config, contents: Contents, secrets: Secrets, passphra
     yield SEALED, salt + nonce + AESGCM(_key(passphrase, salt)).encrypt(nonce, plain, SEALED.encode())
 
 
-def _unseal(file: Path, sealed: Path, into: Path | None, passphrase: str) -> None:
-    """Put the secrets of a sealed file where they belong. Raises `StoreError` when the passphrase is another."""
-    assert into
-    content = sealed.read_bytes()
-    salt, nonce = content[:SALT_BYTES], content[SALT_BYTES : SALT_BYTES + NONCE_BYTES]
+def _unsealed(file: Path, sealed: bytes, passphrase: str) -> dict[str, bytes]:
+    """Return the secrets of a backup by their names in it. Raises `StoreError` when the passphrase is another."""
+    salt, nonce = sealed[:SALT_BYTES], sealed[SALT_BYTES : SALT_BYTES + NONCE_BYTES]
     try:
-        plain = AESGCM(_key(passphrase, salt)).decrypt(nonce, content[SALT_BYTES + NONCE_BYTES :], SEALED.encode())
+        plain = AESGCM(_key(passphrase, salt)).decrypt(nonce, sealed[SALT_BYTES + NONCE_BYTES :], SEALED.encode())
     except InvalidTag as trouble:
         hint = "give the passphrase with which it was made: --passphrase-file FILE"
         raise StoreError(f"the secrets in {file} are sealed with another passphrase", hint=hint) from trouble
     except ValueError as trouble:
         raise StoreError(f"{file} is no whole backup: its sealed secrets are cut", hint=NOT_WHOLE) from trouble
+    secrets: dict[str, bytes] = {}
     for name, text in unsealed_files(file, plain).items():
         try:
-            content = base64.b64decode(text, validate=True)
+            secrets[name] = base64.b64decode(text, validate=True)
         except ValueError as trouble:
             raise StoreError(
                 f"{file} is no whole backup: {name!r} is not as it was sealed", hint=NOT_WHOLE
             ) from trouble
-        _copied(io.BytesIO(content), into / name, 0o600)
-    sealed.unlink()
+    return secrets
 
 
 def _key(passphrase: str, salt: bytes) -> bytes:

@@ -184,6 +184,35 @@ def test_another_passphrase_opens_nothing_and_leaves_all_as_it_was(lived_in: Con
     assert files_of(lived_in.data) == before
 
 
+def test_whether_a_passphrase_opens_a_backup_is_known_without_giving_it_back(
+    lived_in: Config, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("ATLAS_DATA", str(lived_in.data))
+    words, others = tmp_path / "words", tmp_path / "others"
+    words.write_text(f"{PASSPHRASE}\n")
+    others.write_text("three words only\n")
+    sealed = backup.create(lived_in, tmp_path / "sealed", "sealed", PASSPHRASE)
+    none = backup.create(lived_in, tmp_path / "none")
+    before = files_of(tmp_path)
+    assert backup_command(["check", str(sealed), "--passphrase-file", str(words)]) == 0
+    assert "The passphrase opens them." in capsys.readouterr().out
+    with pytest.raises(StoreError, match="another passphrase"):
+        backup_command(["check", str(sealed), "--passphrase-file", str(others)])
+    assert backup_command(["check", str(none), "--passphrase-file", str(words)]) == 0
+    assert "Nothing in it is sealed." in capsys.readouterr().out
+    assert files_of(tmp_path) == before
+
+
+def test_a_folder_that_is_not_there_is_not_made_for_its_disk_may_not_be_connected(
+    lived_in: Config, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("ATLAS_DATA", str(lived_in.data))
+    with pytest.raises(StoreError, match="is not there") as refused:
+        backup_command(["create", str(tmp_path / "disk")])
+    assert f"mkdir -p {tmp_path / 'disk'}" in refused.value.hint
+    assert not (tmp_path / "disk").exists()
+
+
 @pytest.mark.parametrize("harm", ["cut", "bit", "manifest", "empty"])
 def test_a_backup_that_was_cut_or_changed_is_none_and_changes_nothing(
     lived_in: Config, tmp_path: Path, harm: str
@@ -457,6 +486,7 @@ def test_a_short_passphrase_is_refused_and_what_lies_in_the_backup_is_said(
     lived_in: Config, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setenv("ATLAS_DATA", str(lived_in.data))
+    (tmp_path / "disk").mkdir()
     (tmp_path / "short").write_text("hello\n")
     with pytest.raises(ConfigError, match="shorter"):
         backup_command(["create", str(tmp_path / "disk"), "--passphrase-file", str(tmp_path / "short")])
@@ -604,6 +634,7 @@ def test_what_is_not_in_a_backup_is_said_where_it_is_made_and_where_it_is_looked
     lived_in: Config, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     (lived_in.data / "mail.password").write_text("hunter3")
+    (tmp_path / "disk").mkdir()
     monkeypatch.setenv("ATLAS_DATA", str(lived_in.data))
     assert backup_command(["create", str(tmp_path / "disk")]) == 0
     assert "Note: mail.password travels with keys and passwords" in capsys.readouterr().out
@@ -785,6 +816,7 @@ def test_a_kill_in_the_middle_leaves_no_backup_and_the_next_one_clears_it_away(
     with (lived_in.data / "messages" / "long.wav").open("wb") as sound:
         sound.truncate(4 << 20)
     disk = tmp_path / "disk"
+    disk.mkdir()
     command = [sys.executable, "-c", HALTED, str(disk)]
     environment = {**os.environ, "ATLAS_DATA": str(lived_in.data), "ATLAS_CONFIG": str(lived_in.file)}
     pipe = subprocess.PIPE
