@@ -7,6 +7,7 @@ import os
 import re
 import tempfile
 from contextlib import suppress
+from glob import escape
 from pathlib import Path
 
 _DRAFT = re.compile(r"\..+\.[a-z0-9_]{8}")  # as `tempfile` names them
@@ -42,10 +43,20 @@ def delete_drafts(folder: Path) -> None:
     Raises `OSError`.
     """
     for draft in folder.rglob(".*"):
-        if _DRAFT.fullmatch(draft.name) and draft.is_file() and not draft.is_symlink():
-            with suppress(BlockingIOError, FileNotFoundError), draft.open("rb") as left:
-                fcntl.flock(left, fcntl.LOCK_EX | fcntl.LOCK_NB)
-                draft.unlink()
+        _delete_draft(draft)
+
+
+def delete_drafts_of(file: Path) -> None:
+    """Delete the drafts of one file, in a folder that is not ours alone. Raises `OSError`."""
+    for draft in file.parent.glob(f".{escape(file.name)}.*"):
+        _delete_draft(draft)
+
+
+def _delete_draft(draft: Path) -> None:
+    if _DRAFT.fullmatch(draft.name) and draft.is_file() and not draft.is_symlink():
+        with suppress(BlockingIOError, FileNotFoundError), draft.open("rb") as left:
+            fcntl.flock(left, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            draft.unlink()
 
 
 def sync_folder(folder: Path) -> None:

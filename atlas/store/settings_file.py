@@ -7,6 +7,7 @@ import logging
 from collections.abc import Awaitable, Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
+from tempfile import NamedTemporaryFile
 from typing import Any
 
 import anyio
@@ -19,7 +20,7 @@ from atlas.config import OWN_FILE, Config
 from atlas.errors import ConfigError, EngineError, RequestError, StoreError
 from atlas.shipped import shipped
 from atlas.store.backup_contents import JOURNAL
-from wall.files import delete_drafts, sync_folder, write_whole
+from wall.files import delete_drafts, delete_drafts_of, sync_folder, write_whole
 
 Section = tuple[str, ...]  # of atlas.toml; a last part that is a number, such as "0", is one of several tables
 Changes = Mapping[Section, Mapping[str, Any] | None]  # a value that is None is taken out, and so is such a section
@@ -84,10 +85,12 @@ def policy_file(config: Config) -> Path:
 def take_back_unproven(config: Config) -> Sequence[Path]:
     """Put files back that were being changed when the house died; return them. What was edited since stays.
 
-    Drafts of secrets are deleted. Else only files that `HouseSettings` writes are touched, whatever the journal names.
+    Drafts are deleted. Else only files that `HouseSettings` writes are touched, whatever the journal names.
     Raises `StoreError`.
     """
     delete_drafts(config.secrets)
+    for file in (settings_file(config), policy_file(config)):
+        delete_drafts_of(file)
     journal = config.secrets / JOURNAL
     if not journal.exists():
         return []
@@ -231,12 +234,14 @@ class HouseSettings:
 
     def _check(self, text: str) -> None:
         """Raise `ConfigError` when the house would not start with this text."""
-        draft = self.file.with_name(f".{self.file.name}.draft")
-        _replace(draft, text)
         try:
-            self._load(draft)
-        finally:
-            draft.unlink(missing_ok=True)
+            # Beside the file, for paths in it are seen from there, and called as all drafts are.
+            with NamedTemporaryFile("w", encoding="utf-8", prefix=f".{self.file.name}.", dir=self.file.parent) as draft:
+                draft.write(text)
+                draft.flush()
+                self._load(Path(draft.name))
+        except OSError as trouble:
+            raise _unwritable(self.file, trouble) from trouble
 
 
 def _refusal(trouble: ConfigError | EngineError, reason: str = "") -> RequestError:
@@ -415,9 +420,13 @@ def _replace(file: Path, text: str) -> None:
         mode = file.stat().st_mode if file.exists() else 0o600
         write_whole(file, text.encode(), mode & 0o777)
     except OSError as trouble:
-        raise StoreError(
-            f"{file} cannot be written: {trouble.strerror}", hint="Atlas must be allowed to write its settings"
-        ) from trouble
+        raise _unwritable(file, trouble) from trouble
+
+
+def _unwritable(file: Path, trouble: OSError) -> StoreError:
+    return StoreError(
+        f"{file} cannot be written: {trouble.strerror}", hint="Atlas must be allowed to write its settings"
+    )
 
 
 def _delete(file: Path) -> None:

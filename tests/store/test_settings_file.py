@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -155,6 +156,29 @@ async def test_a_change_that_no_part_had_proven_when_the_house_was_killed_is_tak
     assert {file: file.read_text() for file in before} == before
     assert not world.settings.secret_file("weather-key").exists()
     assert not take_back_unproven(world.settings.config)
+
+
+async def test_what_a_house_that_was_killed_wrote_to_try_it_is_gone_at_the_next_start(tmp_path: Path) -> None:
+    world = World(tmp_path)
+    texts = [".atlas.toml.swp", ".policy.toml.mine", ".other.toml.abcd1234"]  # of people and their editors
+    for name in texts:
+        (tmp_path / name).touch()
+
+    tried: list[Path] = []
+
+    def killed(draft: Path) -> Config:
+        tried.append(Path(shutil.copy(draft, tmp_path / "left")))
+        tried.append(draft)
+        raise KilledError
+
+    world.settings = HouseSettings(world.load(world.file), killed, world.restart)
+    with pytest.raises(KilledError):
+        await world.settings.change({("tools", "weather"): {"place": "Atlantis"}}, {})
+    left, draft = tried
+    left.rename(draft)  # which a kill that cannot be caught leaves
+    (tmp_path / ".policy.toml.abcd1234").touch()
+    take_back_unproven(world.settings.config)
+    assert {name for name in os.listdir(tmp_path) if name.startswith(".")} == set(texts)
 
 
 async def test_what_was_proven_or_edited_since_by_hand_is_not_taken_back(tmp_path: Path) -> None:

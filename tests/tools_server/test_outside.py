@@ -132,7 +132,9 @@ def test_one_answer_is_fetched_within_its_size(data: Path) -> None:
             outside.fetch(f"http://127.0.0.1:{port}/", 5, 999)
 
 
-@pytest.mark.parametrize("begin", [b"", b"HTTP/1.1 200 OK\r\nX-", b"HTTP/1.1 200 OK\r\n\r\n"], ids=["line", "head", "body"])
+@pytest.mark.parametrize(
+    "begin", [b"", b"HTTP/1.1 200 OK\r\nX-", b"HTTP/1.1 200 OK\r\n\r\n"], ids=["line", "head", "body"]
+)
 def test_who_sends_a_byte_now_and_then_is_waited_for_no_longer_than_who_sends_none(data: Path, begin: bytes) -> None:
     over = threading.Event()
 
