@@ -120,7 +120,7 @@ def create_daily(config: Config, passphrase: str) -> Path:
 
 
 def require_folder(folder: Path) -> None:
-    """Make no folder for backups: where a disk is not connected it would lie on the house's own. Raises `StoreError`."""
+    """Raise `StoreError` for a folder that is not there: its disk may not be connected, so none is made."""
     if not folder.is_dir():
         hint = f"is its disk connected? If it is to be a new folder: mkdir -p {folder}"
         raise StoreError(f"the folder for backups, {folder}, is not there", hint=hint)

@@ -75,9 +75,7 @@ class Outside:
         way.settimeout(seconds)
         return way
 
-    def http_client(
-        self, seconds: float, *, authority: Path | None = None, until: float = math.inf
-    ) -> httpx2.Client:
+    def http_client(self, seconds: float, *, authority: Path | None = None, until: float = math.inf) -> httpx2.Client:
         """Return an HTTP client whose every connection is dialled. Blocking; `Unreachable` comes out of its calls.
 
         `seconds` is the time-out of each step; all of them end by `until`, of the monotonic clock. `authority` is a PEM
