@@ -133,6 +133,7 @@ def _rules(arguments: list[str]) -> int:
     parser.add_argument("--agents", type=Path, metavar="FILE")
     parser.add_argument("--policy", type=Path, metavar="FILE", help="such as a draft of new rules")
     parser.add_argument("--agent", default="", metavar="NAME", help="only this one")
+    parser.add_argument("--sound", action="store_true", help="say only what is not sound, and nothing when all is")
     given = parser.parse_args(arguments)
     if not (given.agents and given.policy):
         at_home(parser, given, os.environ)
@@ -141,6 +142,9 @@ def _rules(arguments: list[str]) -> int:
     except BootFailed as wrong:
         say(str(wrong))
         return 1
+    if given.sound:
+        sys.stdout.write(problem := solved(json.dumps(dataclasses.asdict(rules))))
+        return 1 if problem else 0
     agents = [agent for agent in rules.agents if given.agent in ("", agent.name)]
     if not agents:
         say(f"{given.agents} has no agent {given.agent!r}; it has {', '.join(agent.name for agent in rules.agents)}.")

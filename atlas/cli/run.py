@@ -16,6 +16,7 @@ from contextlib import AsyncExitStack, ExitStack
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
+from tempfile import NamedTemporaryFile
 from typing import NoReturn
 
 import anyio
@@ -142,7 +143,10 @@ async def run(
             children = {one.name: await stack.enter_async_context(supervised(one)) for one in mine}
             house = await stack.enter_async_context(open_house(config))
             house.settings = HouseSettings(
-                config, lambda file: load_config(os.environ, file), Parts(config, tasks, children, elsewhere).go_by
+                config,
+                lambda file: load_config(os.environ, file),
+                Parts(config, tasks, children, elsewhere).go_by,
+                unsound_rules,
             )
             house.recent_log = recent_log
             for child in children.values():
@@ -201,6 +205,27 @@ async def stop_when_told(everything: anyio.CancelScope) -> None:
             # A thread in C cannot be cancelled. What is on the disk is safe, and the tethered children end with us.
             faulthandler.dump_traceback_later(STOP_SECONDS, exit=True)
             everything.cancel()
+
+
+async def unsound_rules(config: Config, text: str) -> str:
+    """Return what is not sound about a table of rules, for the agents of this house and every tool; "" is nothing.
+
+    Asks the tool server's own command, as a process that ends. Raises `EngineError` when that does not answer.
+    """
+    with NamedTemporaryFile("w", encoding="utf-8", prefix=".policy.toml.", dir=config.secrets) as draft:
+        draft.write(text)
+        draft.flush()
+        command = (
+            *(sys.executable, "-m", "tools_server.server", "rules", "--sound"),
+            *("--house", str(config.data), "--policy", draft.name),
+        )
+        try:
+            with anyio.fail_after(START_SECONDS):
+                ended = await anyio.run_process(command, check=False)
+        except TimeoutError:
+            raise EngineError("the rules could not be proven in time", hint="try again, or make them fewer") from None
+    reason = ended.stdout or ended.stderr.strip().rpartition(b"\n")[2]
+    return reason.decode("utf-8", "replace").replace(draft.name, "policy.toml") if ended.returncode else ""
 
 
 def programs(config: Config) -> list[Program]:

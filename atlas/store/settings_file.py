@@ -24,6 +24,7 @@ from wall.files import delete_drafts, delete_drafts_of, sync_folder, write_whole
 
 Section = tuple[str, ...]  # of atlas.toml; a last part that is a number, such as "0", is one of several tables
 Changes = Mapping[Section, Mapping[str, Any] | None]  # a value that is None is taken out, and so is such a section
+Prove = Callable[[Config, str], Awaitable[str]]  # returns what is not sound about the text of rules; "" is nothing
 Restart = Callable[[Config], Awaitable[Sequence[str]]]  # returns which parts somebody has to start again by hand
 log = logging.getLogger("atlas")
 NO_START = "The tool server cannot start. "  # its last words begin so, and then say why
@@ -126,12 +127,17 @@ def _may_be_written(config: Config, file: Path) -> bool:
 
 
 class HouseSettings:
-    """The settings of a running house. `load` reads a file as the start does; `restart` has parts go by new ones."""
+    """The settings of a running house.
 
-    def __init__(self, config: Config, load: Callable[[Path], Config], restart: Restart) -> None:
+    `load` reads a file as the start does; `restart` has parts go by new ones; `prove` tells whether rules are sound.
+    """
+
+    def __init__(self, config: Config, load: Callable[[Path], Config], restart: Restart, prove: Prove) -> None:
         self.config = config
         self._load = load
         self._restart = restart
+        self._prove = prove
+        self._sound_policy = ""  # the text that was proven last
         self._changing = anyio.Lock()
         self.deciding = anyio.Lock()
         """Held by who looks at what stands there to decide what to change, until it is changed."""
@@ -169,6 +175,17 @@ class HouseSettings:
         """Return the rules as they stand. Raises `StoreError`."""
         return _read(self.config.tools.policy)
 
+    async def prove_policy(self, text: str) -> None:
+        """Return when rules are sound together, for the agents of this house and every tool.
+
+        Raises `RequestError` with the reason. Cancelling is safe.
+        """
+        if text == self._sound_policy:
+            return
+        if problem := await self._prove(self.config, text):
+            raise RequestError(f"that cannot be, and all is as it was: {problem}", code="invalid_value")
+        self._sound_policy = text
+
     async def change_policy(self, changed_text: Callable[[str], str]) -> Sequence[str]:
         """Write other rules and have the tool server go by them, or everything is as it was.
 
@@ -182,6 +199,7 @@ class HouseSettings:
         return by_hand
 
     async def _policy_changed(self, text: str) -> Sequence[str]:
+        await self.prove_policy(text)  # else no tool works while the tool server finds out, and systemd's is not asked
         # The rules count that stand beside the settings.
         beside = {} if self.file.exists() else {self.file: _read(self.file, self.config.file)}
         return await self._written({**beside, self.policy_file: text}, restart=True)

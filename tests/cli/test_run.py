@@ -18,7 +18,7 @@ from atlas.access.qr import blocks
 from atlas.cli import memory
 from atlas.cli.keys import prepare_folders
 from atlas.cli.lock import only_one, running_process
-from atlas.cli.run import embedder, programs, say_ready, weights
+from atlas.cli.run import embedder, programs, say_ready, unsound_rules, weights
 from atlas.config import Config, EgressConfig, GatewayConfig, LlmConfig, ModelsConfig
 from atlas.errors import ConfigError
 from atlas.satellite.main import read
@@ -181,6 +181,20 @@ def running(data: Path) -> Iterator[subprocess.Popen[str]]:
         finally:
             if house.poll() is None:
                 house.terminate()
+
+
+@pytest.mark.real
+async def test_rules_are_proven_for_the_agents_of_the_house_before_they_count(config: Config) -> None:
+    prepare_folders(config)
+    programs(config)  # which writes who the agents are, as every start does
+    rules = config.tools.policy.read_text()
+    never = '[[rule]]\nid = "never"\nthen = "deny"\ntools = ["nothing.*"]\nbecause = "No."\n'
+    assert await unsound_rules(config, rules) == ""
+    assert (await unsound_rules(config, rules + never)).startswith("The rule 'never' can never fire: ")
+    assert await unsound_rules(config, "[[rule]]\n") == (
+        "policy.toml: rule 1 needs an id of small letters, digits and hyphens, such as rule-1."
+    )
+    assert not list(config.secrets.glob(".*"))
 
 
 @pytest.mark.real

@@ -79,6 +79,20 @@ async def test_a_rule_that_cannot_be_is_refused_in_words_and_nothing_changes(con
         assert (data / "policy.toml").read_text() == before
 
 
+async def test_rules_that_are_not_sound_together_are_refused_where_they_are_tried_and_where_they_are_saved(
+    config, data
+):
+    async with api_house(config, data) as world, world.http("owner") as owner:
+        world.house.settings = settings_of(data)
+        before = (data / "policy.toml").read_text()
+        tried = await owner.post(f"{RULES}/preview", json={"id": "never", "values": NO_TIMERS})
+        saved = await owner.put(f"{RULES}/never", json=NO_TIMERS)
+        for refused in (tried, saved):
+            assert refused.status_code == 400
+            assert "The rule 'never' can never fire." in refused.json()["error"]["sentence"]
+        assert (data / "policy.toml").read_text() == before
+
+
 async def test_a_rule_that_is_not_in_the_file_cannot_be_taken_out(config, data):
     async with api_house(config, data) as world, world.http("owner") as owner:
         world.house.settings = settings_of(data)

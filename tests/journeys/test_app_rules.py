@@ -222,9 +222,8 @@ def test_a_rule_that_is_not_sound_leaves_all_as_it_was_and_says_why(own_house: R
         form.get_by_text("As it stands in policy.toml").click()
         form.get_by_label("More tools by their names").fill("no.such.tool")
         form.get_by_role("button", name="What would it have done?").click()
-        expect(form).to_contain_text("get the same", timeout=ANSWER_MS)
-        form.get_by_role("button", name="Save the rule").click()
         expect(form.get_by_role("alert")).to_contain_text(
             "all is as it was: The rule 'this-never-speaks' can never fire", timeout=SAVED_MS
         )
+        expect(form.get_by_role("button", name="Save the rule")).to_have_count(0)
     assert policy.read_text() == before

@@ -39,7 +39,8 @@ class World:
         self.data = folder
         self.went_by: list[Config] = []
         self.refuses = ""
-        self.settings = HouseSettings(self.load(self.file), self.load, self.restart)
+        self.proven: list[str] = []
+        self.settings = HouseSettings(self.load(self.file), self.load, self.restart, self.prove)
 
     def load(self, file: Path) -> Config:
         return load({"ATLAS_DATA": str(self.data)}, file)
@@ -49,6 +50,10 @@ class World:
         if self.refuses and self.refuses in str(config.tool_settings):
             raise EngineError("tools could not start")
         return ()
+
+    async def prove(self, _config: Config, text: str) -> str:
+        self.proven.append(text)
+        return "That can never fire." if "# unsound" in text else ""
 
 
 async def test_what_is_emptied_leaves_its_comment(tmp_path: Path) -> None:
@@ -97,7 +102,7 @@ async def test_a_first_change_that_is_taken_back_leaves_no_file_and_the_settings
 ) -> None:
     world = World(tmp_path)
     world.file.unlink()
-    world.settings = HouseSettings(world.load(OWN_FILE), world.load, world.restart)
+    world.settings = HouseSettings(world.load(OWN_FILE), world.load, world.restart, world.prove)
     world.refuses = "Atlantis"
     with pytest.raises(RequestError, match="all is as it was"):
         await world.settings.change({("tools", "weather"): {"place": "Atlantis"}}, {})
@@ -111,6 +116,21 @@ async def test_what_the_house_could_not_start_with_disturbs_no_part_that_runs(tm
     with pytest.raises(RequestError, match="all is as it was"):
         await world.settings.change({("house",): {"agent": "nobody"}}, {"weather-key": "new"})
     assert world.went_by == []
+
+
+async def test_rules_that_are_not_sound_are_refused_before_anything_is_written_or_ended(tmp_path: Path) -> None:
+    world = World(tmp_path)
+    with pytest.raises(RequestError, match="all is as it was: That can never fire"):
+        await world.settings.change_policy(lambda text: text + "# unsound\n")
+    assert (world.went_by, (tmp_path / "policy.toml").exists()) == ([], False)
+
+
+async def test_rules_that_were_just_tried_are_not_proven_again_when_they_are_saved(tmp_path: Path) -> None:
+    world = World(tmp_path)
+    text = world.settings.read_policy() + "# ours\n"
+    await world.settings.prove_policy(text)
+    await world.settings.change_policy(lambda text: text + "# ours\n")
+    assert (world.proven, world.settings.read_policy()) == ([text], text)
 
 
 async def test_what_the_house_could_not_start_with_is_never_written(tmp_path: Path) -> None:
@@ -145,7 +165,7 @@ async def test_a_change_that_no_part_had_proven_when_the_house_was_killed_is_tak
     async def killed(_config: Config) -> Sequence[str]:
         raise KilledError
 
-    world.settings = HouseSettings(world.load(world.file), world.load, killed)
+    world.settings = HouseSettings(world.load(world.file), world.load, killed, world.prove)
     with pytest.raises(KilledError):
         if rules:
             await world.settings.change_policy(lambda text: text + "# refused\n")
@@ -171,7 +191,7 @@ async def test_what_a_house_that_was_killed_wrote_to_try_it_is_gone_at_the_next_
         tried.append(draft)
         raise KilledError
 
-    world.settings = HouseSettings(world.load(world.file), killed, world.restart)
+    world.settings = HouseSettings(world.load(world.file), killed, world.restart, world.prove)
     with pytest.raises(KilledError):
         await world.settings.change({("tools", "weather"): {"place": "Atlantis"}}, {})
     left, draft = tried
@@ -189,7 +209,7 @@ async def test_what_was_proven_or_edited_since_by_hand_is_not_taken_back(tmp_pat
     async def killed(_config: Config) -> Sequence[str]:
         raise KilledError
 
-    world.settings = HouseSettings(world.load(world.file), world.load, killed)
+    world.settings = HouseSettings(world.load(world.file), world.load, killed, world.prove)
     with pytest.raises(KilledError):
         await world.settings.change({("tools", "weather"): {"place": "Atlantis"}}, {})
     world.file.write_text("# by hand\n")

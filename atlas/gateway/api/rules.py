@@ -156,9 +156,15 @@ async def explain_rules(caller: Annotated[Caller, Depends(AdmitToTools(OWNER))])
 async def preview_rule(
     caller: OwnerCaller, body: RulePreviewed, days: Annotated[int, Query(ge=1, le=31)] = 7
 ) -> PreviewReply:
-    """Tell what the calls of the last days would have got with a rule, or without one. Nothing changes."""
-    text = _changed(body.id, body.values)(_settings(caller).read_policy())
-    return await caller.use_owner_tool(PreviewReply, "rules.preview", policy=text, days=days)
+    """Tell what the calls of the last days would have got with a rule, or without one. Nothing changes.
+
+    Refused, with the reason, are rules that are not sound together.
+    """
+    settings = _settings(caller)
+    text = _changed(body.id, body.values)(settings.read_policy())
+    reply = await caller.use_owner_tool(PreviewReply, "rules.preview", policy=text, days=days)
+    await settings.prove_policy(text)
+    return reply
 
 
 @router.put("/{rule}")
