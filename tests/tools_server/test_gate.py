@@ -156,8 +156,8 @@ WRONG = {
     "an extra one": ({"seconds": 5, "x": 1}, "timers.start does not take x; it takes seconds, name, room."),
     "a text for a number": ({"seconds": "5"}, "seconds: '5' is not of type 'integer'."),
     "a truth for a number": ({"seconds": True}, "seconds: True is not of type 'integer'."),
-    "too small": ({"seconds": 0}, "seconds: 0 is less than the minimum of 1."),
-    "too large": ({"seconds": 604_801}, "seconds: 604801 is greater than the maximum of 604800."),
+    "too small": ({"seconds": 0}, "That is too little for seconds: 1 is the least."),
+    "too large": ({"seconds": 604_801}, "That is too much for seconds: 604,800 is the most."),
     "no number": ({"seconds": math.nan}, "The arguments hold a number that is not a number."),
     "endless": ({"seconds": math.inf}, "The arguments hold a number that is not a number."),
     "half a character": ({"seconds": 5, "name": "\ud83d"}, "The arguments hold half of a character."),
@@ -173,6 +173,38 @@ async def test_wrong_arguments_are_refused_in_words_and_recorded(world: Any, cas
     assert (answer.error, answer.text) == ("invalid", sentence)
     assert world.record[-1]["outcome"] == "invalid"
     assert await world.said("timers.list") == "There are no timers."
+
+
+@for_every(
+    ("language", "tool", "arguments", "sentence"),
+    [
+        (
+            "en",
+            "home.set",
+            {"device": "heating", "temperature": 200.0},
+            "That is too much for temperature: 120 is the most.",
+        ),
+        (
+            "de",
+            "home.set",
+            {"device": "heating", "temperature": 200.0},
+            "Das ist zu viel, es dürfen höchstens 120 sein.",
+        ),
+        (
+            "en",
+            "home.set",
+            {"device": "lamp", "unit": "miles"},
+            "That is not among the choices for unit: °C, °F.",
+        ),
+        ("de", "timers.start", {"seconds": "5"}, "Das passt nicht zu seconds."),
+    ],
+)
+async def test_what_does_not_fit_is_said_in_a_sentence_that_a_person_may_hear(
+    world: Any, language: str, tool: str, arguments: Any, sentence: str
+) -> None:
+    world.language = language
+    answer = await world.refused(tool, **arguments)
+    assert (answer.error, answer.text) == ("invalid", sentence)
 
 
 async def test_arguments_nested_without_end_are_refused(world: Any) -> None:

@@ -8,7 +8,7 @@ from typing import Any
 from jsonschema import ValidationError
 
 from tools_server.sdk.toolkit import ToolFailed, ToolSpec
-from tools_server.values.language import ENGLISH, current, noted
+from tools_server.values.language import ENGLISH, current, noted, number
 from tools_server.values.language import text as _
 from wall.chain import digest
 
@@ -17,14 +17,16 @@ ARGUMENT_DEPTH = 16
 MOST_PAIRS = 100_000  # of a part of the schema and a part of the arguments: each may meet each, and takes some 10 µs
 TOO_LARGE = noted("The arguments are too large.")
 PRINTED_CHARACTERS = 300
-_PROBLEMS = {  # by the word of the schema that forbids it, for languages that the validator does not speak
-    "": noted("that is not of the right kind"),
-    **dict.fromkeys(("minimum", "exclusiveMinimum"), noted("that is too little")),
-    **dict.fromkeys(("maximum", "exclusiveMaximum"), noted("that is too much")),
-    **dict.fromkeys(("minLength", "minItems"), noted("that is too short")),
-    **dict.fromkeys(("maxLength", "maxItems"), noted("that is too long")),
-    **dict.fromkeys(("enum", "const"), noted("that is not among the choices")),
+_MISFITS = {  # by the word of the schema that forbids it: what a person may hear, and a model can do better by
+    "minimum": noted("That is too little for {name}: {limit} is the least."),
+    "exclusiveMinimum": noted("That is too little for {name}: it has to be more than {limit}."),
+    "maximum": noted("That is too much for {name}: {limit} is the most."),
+    "exclusiveMaximum": noted("That is too much for {name}: it has to be less than {limit}."),
+    **dict.fromkeys(("minLength", "minItems"), noted("That is too short for {name}: {limit} is the least.")),
+    **dict.fromkeys(("maxLength", "maxItems"), noted("That is too long for {name}: {limit} is the most.")),
+    "enum": noted("That is not among the choices for {name}: {limit}."),
 }
+_UNFIT = noted("That does not fit {name}.")  # in languages that the validator does not speak
 
 
 def checked(spec: ToolSpec, given: Any) -> tuple[dict[str, Any], str]:
@@ -105,7 +107,17 @@ def _sentence(spec: ToolSpec, arguments: Any, wrong: ValidationError) -> str:
         missing = [name for name in spec.schema["required"] if name not in arguments]
         return _("{tool} needs {missing}.").format(tool=spec.name, missing=", ".join(missing))
     where = ".".join(str(step) for step in wrong.path)
+    if form := _MISFITS.get(str(wrong.validator)):
+        return _(form).format(name=where.replace("_", " "), limit=_limit(wrong.validator_value))
     # A model that reads German errors still reads the schema; a person needs no words of a validator.
     english = current() == ENGLISH
-    problem = printable(wrong.message) if english else _(_PROBLEMS.get(str(wrong.validator), _PROBLEMS[""]))
-    return f"{where or spec.name}: {problem}."
+    return (
+        f"{where or spec.name}: {printable(wrong.message)}." if english else _(_UNFIT).format(name=where or spec.name)
+    )
+
+
+def _limit(value: Any) -> str:
+    """Return what a schema sets as a limit, in words; the value may be another server's."""
+    if isinstance(value, list):
+        return printable(", ".join(str(choice) for choice in value if choice != ""))
+    return printable(number(value)) if isinstance(value, int | float) else printable(str(value))
