@@ -179,6 +179,11 @@ class Gate:
         """Return what an agent may call for the actor that a list request names. Raises `ToolFailed`."""
         return self.visible(agent, None if claimed is None else standing(agent, actor_of(claimed)))
 
+    @property
+    def is_well(self) -> bool:
+        """Whether all that a new process would have is there; else it is better to start again."""
+        return self._outside.stands
+
     def usage(self, agent: str) -> Mapping[str, Any]:
         """Return what an agent has spent today; nothing when nobody counts."""
         return self._meter.usage(agent) if self._meter else {}

@@ -45,6 +45,11 @@ class Outside:
     egress: Path | None = None
     porter: Porter | None = None  # connects to it, where this process may not
 
+    @property
+    def stands(self) -> bool:
+        """Whether this process can still reach the egress, if there is one."""
+        return self.porter is None or self.porter.is_alive
+
     def dial(self, host: str, port: int, seconds: float) -> socket.socket:
         """Return a connected byte stream to a machine. Blocking: call it in a thread. Raises `Unreachable`.
 

@@ -130,9 +130,8 @@ def http_app(
     """Return `/mcp` and `/health`. `hosts` are the Host headers that are taken, exactly; `live` is `Hangup`'s."""
 
     async def health(_: Request) -> JSONResponse:
-        return JSONResponse(
-            {"ok": True, "version": own_version(), "walls": standing(), **telemetry.reading(gate.requests)}
-        )
+        reading = {"version": own_version(), "walls": standing(), **telemetry.reading(gate.requests)}
+        return JSONResponse({"ok": gate.is_well, **reading}, 200 if gate.is_well else 503)
 
     server = server or mcp_server(gate)
     app = server.streamable_http_app(
