@@ -31,7 +31,8 @@ What is durable when:
   gone: it is asked about again, and nothing is done twice by one yes;
 - what a tool changes in tools.db is committed with its receipt, before it returns;
 - the row is on the disk before the answer goes out. Only the row of a read that worked may be a second late;
-- so a power cut can lose an answer and a row, and never a change in tools.db that somebody was told of.
+- so a power cut can lose an answer, and never a change in tools.db that somebody was told of. A row that it kept from
+  being written is written by the next start, which finds the receipt without one (`unrecorded.py`).
 """
 
 from __future__ import annotations
@@ -59,10 +60,11 @@ from tools_server.gate.live_requests import GivenUp, LiveRequest, LiveRequests
 from tools_server.gate.provenance import Strangers
 from tools_server.gate.record import REFUSALS_TOLD, STRANGERS_TOLD, UNWRITABLE, AuditEntry, AuditRecord, Flood
 from tools_server.gate.taint import Taint
+from tools_server.gate.unrecorded import LOOKED_RECEIPTS, unrecorded
 from tools_server.reach.outside import NOWHERE, Outside
 from tools_server.sdk.arguments import checked, printable, whole
 from tools_server.sdk.confirmation import ConfirmationLevel, ConfirmedCall, PersonAnswer
-from tools_server.sdk.state import StoredReceipt, ToolsDatabase
+from tools_server.sdk.state import ChangeReceipt, StoredReceipt, ToolsDatabase
 from tools_server.sdk.toolkit import Call, Error, Inside, Live, Result, Toolbox, ToolFailed, ToolSpec, Undo
 from tools_server.values.codes import Code
 from tools_server.values.language import answering, current, languages, noted, speaking, supported
@@ -72,7 +74,7 @@ from tools_server.values.policy import AgentAccount, CallActor, Decision, Policy
 from tools_server.values.uptime import Uptime, since_boot
 from tools_server.values.wire_names import inner_call, inner_name, wire_name
 from tools_server.writing.private_papers import PEOPLE, own_file
-from wall.chain import Chain
+from wall.chain import Chain, newest_first, opened
 from wall.disk import disk_state
 from wall.roles import ROLES
 
@@ -479,6 +481,25 @@ class Gate:
             entry.reason += f"{', ' if entry.reason else ''}{untold} more" if untold else ""
         process = self._meter.process if self._meter else ""
         return self._record.write(entry.row(self._now(), seconds, process), durable=entry.durable)
+
+    def record_unrecorded(self) -> None:
+        """Write the rows of changes that were committed when a kill came before their row. For the start of a server.
+
+        Raises `OSError` when the record cannot be read.
+        """
+        with opened(self._record.chain.file) as files:
+            receipts = list(self._state.receipts(LOOKED_RECEIPTS))
+            missing = unrecorded(receipts, newest_first(files))
+        for receipt in missing:
+            agent = AgentAccount(receipt.agent, ())
+            entry = AuditEntry(agent, receipt.tool, receipt.arguments, receipt.turn, "start")
+            entry.actor, entry.tainted = CallActor(**receipt.actor), bool(receipt.tainted)
+            entry.decision = Decision("allow", "unrecorded", "")
+            entry.receipt, entry.reason = ChangeReceipt(receipt.id, receipt.changed, receipt.tool, False), "unrecorded"
+            entry.spec = spec = self._tools.get(receipt.tool)
+            if self._meter and spec:
+                entry.cost = self._meter.spent(agent, entry.actor, spec.action)
+            self._write(entry, 0.0)
 
     async def keep_flushed(self) -> None:
         """Bring the record of reads to the disk every second, until cancelled. A disk that fails ends all calls."""

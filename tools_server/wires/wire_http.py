@@ -242,6 +242,7 @@ async def serve_http(settings: ServerSettings) -> None:
     """Serve until SIGTERM or SIGINT; then refuse new calls, let live ones finish, and go, within five seconds."""
     wire = nullcontext(settings.listening) if settings.listening else listener(settings)
     with opened_gate(settings) as (gate, agents), wire as listening:
+        gate.record_unrecorded()
         if settings.socket:
             hosts, address = [HOST], f"socket={settings.socket}"
         else:
