@@ -235,9 +235,9 @@ def _file(file: Path) -> Finding:
             (verdict,) = connection.execute("PRAGMA quick_check(1)").fetchone()
         finally:
             connection.close()
-    except sqlite3.DatabaseError as trouble:
+    except (sqlite3.DatabaseError, UnicodeDecodeError) as trouble:  # SQLite quotes what is no text any more
         verdict = str(trouble)
-        if trouble.sqlite_errorcode & 0xFF not in _DAMAGED:
+        if getattr(trouble, "sqlite_errorcode", sqlite3.SQLITE_CORRUPT) & 0xFF not in _DAMAGED:
             seen = own("{name} cannot be looked at: {verdict}").format(name=file.name, verdict=verdict)
             return Finding("memory", seen, own(_WRITABLE))
     if verdict != "ok" and unwritable:

@@ -115,6 +115,9 @@ def _opened(path: Path, migrations: Migrations) -> sqlite3.Connection:
             connection.execute("PRAGMA secure_delete = ON")  # deleted rows are zeroed, whatever this build's default is
             connection.execute("PRAGMA temp_store = MEMORY")  # `scrub` copies everything, and not into /tmp
             _migrate(path, connection, migrations)
+        except UnicodeDecodeError as quoted:  # by SQLite, out of a damaged file
+            connection.close()
+            raise sqlite3.DatabaseError("its schema is no text any more") from quoted
         except BaseException:
             connection.close()
             raise

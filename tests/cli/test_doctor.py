@@ -8,7 +8,7 @@ import sqlite3
 import subprocess
 import threading
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from pathlib import Path
 
 import pytest
@@ -49,6 +49,15 @@ def test_a_damaged_memory_is_found_with_what_to_do(settled: Config) -> None:
     finding = findings(settled)["memory"]
     assert "atlas.db is damaged" in finding.seen
     assert "mv " in finding.advice
+
+
+def test_a_memory_whose_schema_is_no_text_any_more_is_damaged(settled: Config) -> None:
+    file = settled.data / "atlas.db"
+    with closing(sqlite3.connect(file)) as connection:
+        connection.execute("CREATE TABLE words (word)")
+    content = file.read_bytes().replace(b"CREATE TABLE words", b"CREATE TUBLE words")
+    file.write_bytes(content.replace(b"tablewordswords", b"tablew\xffrdsw\xffrds"))
+    assert "atlas.db is damaged" in findings(settled)["memory"].seen
 
 
 def test_what_keeps_an_esphome_device_from_being_a_room_is_said(settled: Config, data: Path) -> None:

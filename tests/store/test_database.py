@@ -115,6 +115,17 @@ async def test_a_damaged_file_is_noticed_when_it_is_opened(data: Path) -> None:
             pass
 
 
+async def test_a_file_whose_schema_is_no_text_any_more_is_refused_with_what_to_do(data: Path) -> None:
+    async with open_database(data / "x.db", NOTES):
+        pass
+    content = (data / "x.db").read_bytes().replace(b"CREATE TABLE migrations", b"CREATE TUBLE migrations")
+    (data / "x.db").write_bytes(content.replace(b"tablemigrationsmigrations", b"tablem\xffgrationsm\xffgrations"))
+    with pytest.raises(StoreError) as refused:
+        async with open_database(data / "x.db", NOTES):
+            pass
+    assert "move it away" in refused.value.hint
+
+
 async def test_a_full_disk_says_so(data: Path) -> None:
     async with open_database(data / "x.db", NOTES) as database:
         await database.read(lambda c: c.execute("PRAGMA max_page_count = 5") and None)

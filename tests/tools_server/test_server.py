@@ -481,7 +481,9 @@ def test_what_is_wrong_at_boot_is_said_in_a_sentence(data: Path, wire: Any) -> N
     assert "has no agent 'nobody'" in refused(data, "--agents", agents, "--stdio", "--agent", "nobody")
     assert "no time zone 'Mars/Base'" in refused(data, "--agents", agents, "--port", "0", "--timezone", "Mars/Base")
     (data / "tools.db").write_bytes(b"this is no database, it is a text" * 100)
-    assert "The tool server cannot start. file is not a database" in refused(data, "--agents", agents, "--port", "0")
+    file = data / "tools.db"
+    sentence = f"The tool server cannot start. {file} is damaged (file is not a database): give it back from a backup"
+    assert sentence in refused(data, "--agents", agents, "--port", "0")
 
 
 def test_the_record_is_checked_from_the_command_line(data: Path, wire: Any) -> None:

@@ -6,11 +6,22 @@ import sqlite3
 from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from tools_server.sdk.state import ToolsDatabase
 
+PAGE_BYTES = 4096
+DETAILS: Any = {
+    "agent": "family",
+    "actor": {},
+    "turn": "",
+    "at": 0.0,
+    "before": None,
+    "after": {},
+    "tool": "timers.start",
+}
 PROMISE = {
     "promise": """
         CREATE TABLE house (name TEXT PRIMARY KEY);
@@ -45,7 +56,27 @@ def test_a_block_that_fails_leaves_nothing_behind(state: ToolsDatabase) -> None:
 
 def test_the_oldest_receipts_make_room_for_new_ones(state: ToolsDatabase, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("tools_server.sdk.state.KEPT_RECEIPTS", 10)
-    details = {"agent": "family", "actor": {}, "turn": "", "at": 0.0, "before": None, "after": {}}
-    made = [state.add_receipt(f"Change {number}.", tool="timers.start", **details) for number in range(25)]
+    made = [state.add_receipt(f"Change {number}.", **DETAILS) for number in range(25)]
     assert [stored_receipt.id for stored_receipt in state.receipts(100)] == [receipt.id for receipt in made[:-11:-1]]
     assert state.receipt(made[0].id) is None
+
+
+@pytest.mark.parametrize("harm", ["schema", "page", "cut"])
+def test_a_damaged_file_is_noticed_when_it_is_opened_and_named_with_what_to_do(data: Path, harm: str) -> None:
+    file = data / "tools.db"
+    with closing(ToolsDatabase(file, {})) as state:
+        for number in range(100):
+            state.add_receipt(f"Change {number}.", **DETAILS)
+    content = file.read_bytes()
+    match harm:
+        case "schema":  # which SQLite quotes in what it says, though it is no text
+            content = content.replace(b"tablemigrationsmigrations", b"tablem\xffgrationsm\xffgrations")
+            content = content.replace(b"CREATE TABLE migrations", b"CREATE TUBLE migrations")
+        case "page":
+            middle = len(content) // 2 // PAGE_BYTES * PAGE_BYTES
+            content = content[:middle] + bytes(PAGE_BYTES) + content[middle + PAGE_BYTES :]
+        case "cut":
+            content = content[: len(content) // 2]
+    file.write_bytes(content)
+    with pytest.raises(sqlite3.DatabaseError, match=f"{file} is damaged .*: give it back from a backup"):
+        ToolsDatabase(file, {})

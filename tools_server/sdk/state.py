@@ -14,6 +14,7 @@ from types import MappingProxyType
 from typing import Any
 
 KEPT_RECEIPTS = 20_000  # fifty changes a day for a year; counted, for a clock that is wrong must not make them all old
+DAMAGED = (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB)
 BUSY_SECONDS = 5.0  # a second process (stdio beside HTTP) holds the lock for one commit at most
 MIGRATIONS = {
     "receipts": """
@@ -93,20 +94,32 @@ class ToolsDatabase:
         """Open, or make, the database and bring its tables up to date.
 
         `migrations` are the tools' own, by name; each runs once, in order, and all of them or none.
-        Raises `sqlite3.Error` when the file is no database or the disk refuses.
+        Raises `sqlite3.Error` when the file is damaged or the disk refuses.
         """
         self._db = sqlite3.connect(file, timeout=BUSY_SECONDS, isolation_level=None)
         file.chmod(0o600)
+        try:
+            self._open(migrations)
+        except (sqlite3.DatabaseError, UnicodeDecodeError) as broken:  # SQLite quotes what is no text any more
+            self._db.close()
+            if getattr(broken, "sqlite_errorcode", sqlite3.SQLITE_CORRUPT) & 0xFF not in DAMAGED:
+                raise
+            advice = f"give it back from a backup, or start without it: mv {file} {file}.damaged"
+            raise sqlite3.DatabaseError(f"{file} is damaged ({' '.join(str(broken).split())}): {advice}") from broken
+
+    def _open(self, migrations: Mapping[str, str]) -> None:
         self._db.row_factory = sqlite3.Row
         self._db.execute("PRAGMA journal_mode = WAL")
         self._db.execute("PRAGMA synchronous = FULL")  # WAL alone may lose the last commits to a power cut
         self._db.execute("PRAGMA foreign_keys = ON")
-        self._db.execute("CREATE TABLE IF NOT EXISTS migrations (name TEXT PRIMARY KEY, at REAL NOT NULL)")
         self._migrate({**MIGRATIONS, **migrations})
 
     def _migrate(self, migrations: Mapping[str, str]) -> None:
         """Run what never ran here, in order, in one transaction: a new house waits for the disk once."""
         with self.transaction():
+            if broken := [row[0] for row in self.rows("PRAGMA quick_check(1)") if row[0] != "ok"]:
+                raise sqlite3.DatabaseError(broken[0])
+            self._db.execute("CREATE TABLE IF NOT EXISTS migrations (name TEXT PRIMARY KEY, at REAL NOT NULL)")
             done = {row["name"] for row in self.rows("SELECT name FROM migrations")}
             for name, sql in migrations.items():
                 if name not in done:
