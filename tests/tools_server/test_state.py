@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sqlite3
 from collections.abc import Iterator
 from contextlib import closing
@@ -80,3 +81,15 @@ def test_a_damaged_file_is_noticed_when_it_is_opened_and_named_with_what_to_do(d
     file.write_bytes(content)
     with pytest.raises(sqlite3.DatabaseError, match=f"{file} is damaged .*: give it back from a backup"):
         ToolsDatabase(file, {})
+
+
+async def test_a_database_that_was_emptied_is_told_of_at_the_next_start(
+    data: Path, reopened: Any, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with reopened(0.0) as world:
+        await world.ok("timers.start", seconds=60)
+    assert "is empty" not in capsys.readouterr().err
+    os.truncate(data / "tools.db", 0)
+    for is_first in (True, False):
+        with reopened(10.0):
+            assert ("tools.db is empty, though calls were recorded" in capsys.readouterr().err) == is_first

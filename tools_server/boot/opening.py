@@ -175,10 +175,13 @@ def opened_gate(
     tool_settings = read_tool_settings(settings.tools, toolbox)
     zone = _zone(settings.timezone)
     settings.data.mkdir(mode=0o700, parents=True, exist_ok=True)
-    with closing(ToolsDatabase(settings.data / "tools.db", toolbox.migrations)) as state:
+    database, record = settings.data / "tools.db", settings.data / AUDIT_FILE
+    if _is_empty(database) and not _is_empty(record):
+        say(f"WARNING {database} is empty, though calls were recorded: what was set before is gone. Is there a backup?")
+    with closing(ToolsDatabase(database, toolbox.migrations)) as state:
         house_key = _house_key(settings.house_key)
         try:
-            audit = Chain(settings.data / AUDIT_FILE, read_signed_head(settings.signed_head, house_key))
+            audit = Chain(record, read_signed_head(settings.signed_head, house_key))
         except ChainBroken as broken:
             raise BootFailed(
                 f"{broken.strerror}. Look at it with `atlas-tools audit verify`, then move it away."
@@ -208,6 +211,10 @@ def opened_gate(
                 spoken_languages=settings.languages,
             )
             yield gate, by_name
+
+
+def _is_empty(file: Path) -> bool:
+    return not file.is_file() or not file.stat().st_size
 
 
 def _apart(roots: Mapping[str, Root]) -> None:
