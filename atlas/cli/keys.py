@@ -182,3 +182,5 @@ def read_secret(file: Path) -> str:
         raise ConfigError(
             f"{file} cannot be read: {trouble.strerror}", hint="it is made by `atlas run`; start that first"
         ) from trouble
+    except UnicodeDecodeError as trouble:
+        raise ConfigError(f"{file} is damaged", hint="move it away, and `atlas run` makes another") from trouble

@@ -162,6 +162,14 @@ def test_a_missing_secret_says_what_makes_it(config: Config) -> None:
     assert "atlas run" in missing.value.hint
 
 
+def test_a_damaged_secret_is_named_with_what_to_do(config: Config) -> None:
+    prepare_folders(config)
+    config.owner_token.write_bytes(b"\xff\xfe")
+    with pytest.raises(ConfigError, match=r"owner\.token is damaged") as damaged:
+        read_secret(config.owner_token)
+    assert "move it away" in damaged.value.hint
+
+
 def test_the_settings_of_the_tools_arrive_as_they_were_written(config: Config) -> None:
     prepare_folders(config)
     details = {

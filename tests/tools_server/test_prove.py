@@ -143,3 +143,11 @@ def test_a_rule_that_fires_is_found_to_fire_by_the_gate_too() -> None:
         for hours in range(0, 168, 5)
     }
     assert {"late", "weekend", "no-guests"} <= fired
+
+
+def test_a_memory_of_proofs_that_is_damaged_stops_no_start(data: Path) -> None:
+    (data / PROVED_FILE).write_bytes(b"\xff\xfe")
+    sound = SoundnessQuestion(Policy((NO_GUESTS,)), (FAMILY,), (SEND,), {"mail.send": ("to",)})
+    solutions = [""]
+    for _ in range(2):  # of which the second is remembered
+        prove(sound, data, lambda _question: solutions.pop())

@@ -74,7 +74,7 @@ def prove(question: SoundnessQuestion, data: Path, solve: Callable[[str], str] |
     `data` is the folder where that is remembered; `solve` is `solved`, or what calls it somewhere else.
     """
     remembered, digest = data / PROVED_FILE, question.digest()
-    if remembered.is_file() and remembered.read_text(encoding="utf-8").strip() == digest:
+    if remembered.is_file() and remembered.read_bytes().strip() == digest.encode():
         return
     if problem := (solve or solved)(json.dumps(dataclasses.asdict(question))):
         raise RulesWrong(problem)
