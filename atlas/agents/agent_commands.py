@@ -14,12 +14,16 @@ from atlas.conversation import Message, PendingConfirmation, ToolCall, ToolResul
 from atlas.events import Emit, Tainted, TextDelta
 from atlas.mcp.tools import Tools
 from atlas.own_words import own
-from atlas.understanding.dialogue import UNDO
+from atlas.understanding.choices import Choices, MeaningChoice
+from atlas.understanding.dialogue import UNDO, read_result
+from atlas.understanding.follow_ups import TOLD_LAST
 from atlas.understanding.slots import Command
 from atlas.understanding.understanding import Understanding
 
 NO_TOOL = "I can't do that: I have no tool for it."
 UNSURE = ("gone", "timeout")  # of these nobody knows whether it was done after all
+TAKE_BACK = "Last I did this: {changed} Shall I take it back?"
+LATELY_SECONDS, MOST_LOOKED_AT = 3_600.0, 5  # what history.undo takes back by itself; changes among which it is
 ONE_AT_A_TIME = "The other one needs a yes of its own; please ask me for it again."
 
 Do = Callable[[str, Mapping[str, Any]], Awaitable[ToolResult]]
@@ -54,6 +58,9 @@ class Commands:
             return None if self._model_has_tools else await say(own(NO_TOOL), emit)
         if meant.custom and not commands:
             return await say(meant.custom.says, emit)
+        back = [(one.tool, *one.arguments) for one in commands] == [(UNDO,)]
+        if back and not any(map(_changed, turn.history)) and (asked := await self._whether_to_take_back(turn, emit)):
+            return asked
         if half is None:
             says = meant.custom.says if meant.custom else ""
             return await self._carry_out(commands, turn, emit, goes_on=meant.leans, then=meant.then, says=says)
@@ -67,6 +74,18 @@ class Commands:
     async def prepare(self, meant: Understanding, turn: Turn) -> bool:
         """See `Answerer.prepare`. A command needs no head start."""
         return not meant.empty
+
+    async def _whether_to_take_back(self, turn: Turn, emit: Emit) -> AgentAnswer | None:
+        """Ask about the person's last change where nothing was changed in this conversation; `None` for no such."""
+        call = ToolCall(fresh_id("call"), TOLD_LAST, {"count": MOST_LOOKED_AT})
+        result = await use(call, self._tools, turn, emit)
+        changes = result.data.get("changes", ()) if result.ok else ()
+        newest = next((one for one in changes if one["undo"] and turn.at - one["at"] < LATELY_SECONDS), None)
+        if newest is None:
+            return None
+        text = own(TAKE_BACK).format(changed=newest["changed"])
+        choice = MeaningChoice(text, (Command(UNDO, {"receipt": newest["receipt"]}),))
+        return replace(await say(text, emit), choices=Choices(text, (choice,)))
 
     async def _carry_out(
         self, commands: Sequence[Command], turn: Turn, emit: Emit, *, goes_on: bool, then: str = "", says: str = ""
@@ -136,6 +155,10 @@ class Commands:
             return ""
         put_back = await do(UNDO, {"receipt": undone.receipt.id})
         return str(self._own["put_back"]).format(made.text) if put_back.ok else ""
+
+
+def _changed(message: Message) -> bool:
+    return message.author == "tool" and read_result(message.text).get("changed") is True
 
 
 def _last_was_of_others(turn: Turn) -> bool:

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from jsonschema import Draft202012Validator
 
 import tools_server.tools
+from atlas.conversation import Tool
 from atlas.errors import ConfigError
 from atlas.events import ToolFinished
 from atlas.understanding.endings import CLOSED_SECONDS
@@ -210,6 +211,30 @@ async def test_a_command_is_done_and_told_in_the_tools_own_words(
     assert [message.author for message in answer.messages] == ["assistant", "tool", "assistant"]
     assert answer.messages[0].calls[0].id == answer.messages[1].call_id
     assert answer.receipts[0].changed == "started a timer"
+
+
+async def test_what_was_changed_before_this_conversation_is_named_before_it_is_taken_back(grammar: Grammar) -> None:
+    now = turn("undo").at
+    changes = [
+        {"receipt": "receipt_2", "at": now - 9, "changed": "Lamp on.", "undo": False},
+        {"receipt": "receipt_1", "at": now - 60, "changed": "Added milk to the list.", "undo": True},
+    ]
+    long_ago = [{**changes[1], "at": now - 7_200}]
+    schema = {"type": "object"}
+    last, undo = Tool("history.last", "", schema, read_only=True), Tool("history.undo", "", schema)
+
+    def house(known: list[dict[str, Any]]) -> ScriptedTools:
+        told = ScriptedResult("Some changes.", {"changes": known})
+        back = ScriptedResult("Taken back.", changed="undo")
+        return ScriptedTools([(last, lambda *_: told), (undo, lambda *_: back)])
+
+    answer, _ = await ask(commands_of(grammar, house(changes)), "undo")
+    assert answer.text == "Last I did this: Added milk to the list. Shall I take it back?"
+    assert answer.choices
+    assert answer.choices.choices[0].commands == (Command("history.undo", {"receipt": "receipt_1"}),)
+    for known in (long_ago, []):
+        answer, _ = await ask(commands_of(grammar, house(known)), "undo")
+        assert answer.text == "Taken back." and not answer.choices
 
 
 async def test_what_is_no_command_is_declined_without_a_sound(grammar: Grammar, tools: ScriptedTools) -> None:
