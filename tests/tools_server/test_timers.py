@@ -21,6 +21,15 @@ async def test_a_named_timer_is_called_by_its_name(world: Any) -> None:
     assert await world.said("timers.left", name="pizza") == "Your pizza timer has 5 minutes left."
 
 
+async def test_a_word_of_a_name_calls_the_only_timer_that_has_it(world: Any) -> None:
+    await world.ok("timers.start", seconds=300, name="garlic bread")
+    await world.ok("timers.start", seconds=600, name="pasta bake")
+    assert await world.said("timers.cancel", name="bread") == "Garlic bread timer cancelled."
+    await world.ok("timers.start", seconds=900, name="pasta sauce")
+    assert "Garlic" not in await world.said("timers.left", name="sauce")
+    assert (await world.refused("timers.cancel", name="pasta")).error == "not_found"  # of two nobody knows which
+
+
 @pytest.mark.parametrize("name", ["Pizza", "my pizza timer", "the Pizza Timer", "  pizza  ", "pizzas"])
 async def test_a_name_is_understood_however_it_is_said(world: Any, name: str) -> None:
     await world.ok("timers.start", seconds=300, name="pizza")

@@ -492,6 +492,10 @@ def _named(timers: Sequence[Timer], wanted: str) -> list[Timer]:
     exact = [timer for timer in timers if wanted in (timer.name, timer.id)]
     if exact:
         return exact
+    words = {*wanted.split()}
+    partly = [timer for timer in timers if words < {*timer.name.split()}]
+    if len(partly) == 1:  # "the bread", of garlic bread
+        return partly
     near = get_close_matches(wanted, [timer.name for timer in timers if timer.name], n=1, cutoff=0.75)
     return [timer for timer in timers if near and timer.name == near[0]]
 
