@@ -13,7 +13,7 @@ from functools import lru_cache
 from typing import Literal
 
 from atlas.understanding import german_moments
-from atlas.understanding.durations import IN_MEMORY, UNIT_WORDS, UP_TO_99
+from atlas.understanding.durations import IN_MEMORY, UNIT_WORDS, UP_TO_99, number_of
 from atlas.understanding.patterns import beginnings
 
 Kind = Literal["event", "often", "length", "day", "clock", "bounds"]
@@ -97,6 +97,10 @@ _BARE_AFTER_DAY = re.compile(  # "the weekend one" is no hour
 )
 _GERMAN_AFTER_DAY = re.compile(german_moments.AFTER_DAY, re.IGNORECASE)
 _OF_DAY = re.compile(rf"in the {_PART}|at night|(?:morgen|vormittag|mittag|nachmittag|abend|nacht)s", re.IGNORECASE)
+_SAYS_HALF = re.compile(r"(?<=[\d ])(?P<half>[ap])m$", re.IGNORECASE)
+_HOURS = re.compile(rf"\b{_N}(?=[\s:.]|[ap]m|$)", re.IGNORECASE)
+_SAYS_PART = re.compile(rf"{_PART}|tonight|noon|midday|midnight|o'clock|[ap]m", re.IGNORECASE)
+_OF_A_DAY = re.compile(rf" {_PART}$", re.IGNORECASE)
 _WITHIN_A_DAY = re.compile(r"minute|hour|stunde|stündlich|stuendlich", re.IGNORECASE)
 
 
@@ -164,12 +168,69 @@ def corrected(text: str, by: Moment) -> str:
     # "in ten minutes" and "every two hours" are whole answers to when; "in ten minutes" is replaced by any other.
     if replaced & {"length", "event"} or ("often" in replaced and _WITHIN_A_DAY.search(by.text)):
         return by.text
+    if all(_OF_DAY.fullmatch(part.text) for part in by.parts if part.kind == "day"):
+        replaced -= {"day"}  # "Thursday at eight", "eight in the morning"
     replaced |= {"length", "event"}
     replaced |= {"day", "often"} if replaced & {"day", "often"} else set()  # on which days: one says it all
     parts = [part for moment in find(text) for part in moment.parts]
     of_day = [part.text for part in parts if "often" in {one.kind for one in by.parts} and _OF_DAY.fullmatch(part.text)]
-    remainder = [part.text for part in parts if part.kind not in replaced or part.text in of_day]
-    return " ".join([*remainder, by.text]) if "clock" in replaced else " ".join([by.text, *remainder])
+    anew = any(part.kind == "day" for part in by.parts)
+    remainder = [
+        part.text
+        for part in parts
+        if (part.kind not in replaced and not (anew and _OF_DAY.fullmatch(part.text))) or part.text in of_day
+    ]
+    if "clock" not in replaced:
+        return " ".join([by.text, *remainder])
+    before = [part.text for part in parts if part.kind == "clock"]
+    half = _half_kept(before[0], by) if len(before) == 1 and not any(map(_SAYS_PART.search, remainder)) else ""
+    return " ".join([*remainder, f"{by.text}{half}"])
+
+
+def behind(text: str, clock: str, at: str) -> str:
+    """Return a bare time later on the day of another, which was `at` a time: ("at three tomorrow", "at seven", "3 PM").
+
+    "" where it is no bare time, the other names no day, or it is past midnight.
+    """
+    days = [part.text for moment in find(text) for part in moment.parts if part.kind == "day"]
+    bare = {part.kind for moment in find(clock) for part in moment.parts} == {"clock"} and not _SAYS_PART.search(clock)
+    hour, before, pm = _hour(clock), _hour(at), at.endswith("PM")
+    if len(days) != 1 or not bare or not 0 < hour < 12 or not 0 < before < 12:
+        return ""
+    later = hour > before
+    return f"{_OF_A_DAY.sub('', days[0])} {clock} {'pm' if pm or not later else 'am'}" if later or not pm else ""
+
+
+def in_its_half(text: str, at: str) -> str:
+    """Return a time without a half of the day with the one of the moment that was made of it, `2026-11-24T19:00`."""
+    clocks = [part.text for moment in find(text) for part in moment.parts if part.kind == "clock"]
+    hour = int(at[11:13]) if at[11:13].isdigit() else 0
+    bare = len(clocks) == 1 and clocks[0].startswith(("at ", "by ", "around ")) and not _SAYS_PART.search(text)
+    if not bare or not 0 < hour % 12 == _hour(clocks[0]):
+        return text
+    return text.replace(clocks[0], f"{clocks[0]} {'pm' if hour > 12 else 'am'}")
+
+
+def _half_kept(clock: str, by: Moment) -> str:
+    """Return the half of the day that a time has which is said anew without: of eight pm, "half past" or "seven".
+
+    The half in which it is nearest to what it was: of eleven am "one" is in the afternoon.
+    """
+    spoken, before = _SAYS_HALF.search(clock), _hour(clock)
+    new = _hour(by.parts[-1].text) if by.parts[-1].kind == "clock" and not _SAYS_PART.search(by.text) else 0
+    if not spoken or not 0 < before < 12 or not 0 < new < 12:
+        return ""
+    halves = {"am": 0, "pm": 12}
+    same = f"{spoken['half'].lower()}m"
+    at = before + halves[same]
+    return " " + min(halves, key=lambda half: (abs(new + halves[half] - at), half != same))
+
+
+def _hour(clock: str) -> int:
+    """Return the hour that a time of day names, of "ten past eight" the last of its numbers; 0 for none."""
+    numbers = _HOURS.findall(clock)
+    past = any(word in clock.split() for word in ("past", "to", "before"))
+    return number_of(numbers[-1 if past else 0]) if numbers else 0
 
 
 def day_of(text: str) -> str:

@@ -12,6 +12,7 @@ from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cache, lru_cache, partial
+from itertools import pairwise
 from typing import Any
 
 import yaml
@@ -118,8 +119,12 @@ class Parse:
         counted = [one.piece for one in self.pieces if one.label == "O" and one.piece.mask in (*_TIMES, "{DURATION}")]
         leads = {one: _LEADS.search(self.text[: one.start]) for one in counted if one.mask == "{N}"}  # "half | nine"
         starts = [lead.start() if (lead := leads.get(one)) else one.start for one in counted]
-        spoken = (self.text[start : one.end] for start, one in zip(starts, counted, strict=True))
-        return [*self.phrases("T"), *spoken]
+        spans = [(start, one.end) for start, one in zip(starts, counted, strict=True)]
+        beside = [(one, other) for one, other in pairwise(spans) if self.text[one[1] : other[0]] in (" ", " oh ")]
+        for one, other in beside:  # "six fifteen"
+            if moments.whole(self.text[one[0] : other[1]]):
+                spans = [(one[0], other[1]) if span == one else span for span in spans if span != other]
+        return [*self.phrases("T"), *(self.text[start:end] for start, end in spans)]
 
     def is_sure(self, *, negated: bool = False) -> bool:
         """Whether it is done at once; `negated`: some word in it may say not to."""
@@ -549,6 +554,9 @@ class Parser:
                 arguments[argument] = value
             elif slot.endswith("!") and argument not in arguments:
                 return None
+        another_name = goes_on and arguments.get("name", "") not in ("", before.arguments.get("name"))
+        if another_name and arguments.get("seconds") == before.arguments.get("seconds"):
+            arguments.pop("seconds", None)  # "stop the soup one", behind the potatoes' timer
         if "day" in row and not arguments.get("day") and self._that_day.search(reading.text):
             return None  # and nobody knows which
         if act == _CANCEL_ALARM and (moment := moments.whole(arguments.get("time", ""))):

@@ -81,11 +81,54 @@ def test_what_says_when_is_found_whole(text: str, hits: list[str]) -> None:
         ("jeden Wochentag um sechs", "am Wochenende um neun", "jedes Wochenende um neun"),
         ("morgen um sechs", "am Wochenende um neun", "am Wochenende um neun"),
         ("", "tomorrow", "tomorrow"),
+        ("Thursday at eight", "at eight in the morning", "Thursday at eight in the morning"),
+        ("tomorrow at eight in the morning", "at nine in the evening", "tomorrow at nine in the evening"),
+        ("Saturday 8pm", "8:30", "Saturday 8:30 pm"),
+        ("Saturday at 8 pm", "quarter to seven", "Saturday quarter to seven pm"),
+        ("at 11 am", "one", "at one pm"),
+        ("at 3pm", "eleven", "at eleven am"),
+        ("at 8pm", "9am", "9am"),
+        ("at 8pm", "at 14:30", "at 14:30"),
+        ("at 8pm", "in the morning", "in the morning at 8pm"),
+        ("at twelve pm", "one", "at one"),
     ],
 )
 def test_a_correction_changes_only_what_it_says(text: str, by: str, then: str) -> None:
     moment = moments.whole(by)
     assert moment and moments.corrected(text, moment) == then
+
+
+@pytest.mark.parametrize(
+    ("text", "clock", "at", "then"),
+    [
+        ("at three tomorrow afternoon", "at seven", "3 PM", "tomorrow at seven pm"),
+        ("at half six tomorrow", "at eight", "6:30 AM", "tomorrow at eight am"),
+        ("on Friday at ten", "at one", "10 AM", "on Friday at one pm"),
+        ("at ten tomorrow night", "at six", "10 PM", ""),
+        ("at three tomorrow", "at eight on Sunday", "3 PM", ""),
+        ("at three tomorrow", "at eight in the evening", "3 PM", ""),
+        ("at three", "at seven", "3 PM", ""),
+        ("at three tomorrow", "at seven", "", ""),
+    ],
+)
+def test_a_bare_time_is_behind_another_on_its_day(text: str, clock: str, at: str, then: str) -> None:
+    assert moments.behind(text, clock, at) == then
+
+
+@pytest.mark.parametrize(
+    ("text", "at", "then"),
+    [
+        ("at seven", "2026-11-22T19:00", "at seven pm"),
+        ("at seven", "2026-11-23T07:00", "at seven am"),
+        ("at half past seven", "2026-11-22T19:30", "at half past seven pm"),
+        ("at seven in the evening", "2026-11-22T19:00", "at seven in the evening"),
+        ("at seven", "2026-11-22T18:00", "at seven"),
+        ("at seven", "", "at seven"),
+        ("um sieben", "2026-11-22T19:00", "um sieben"),
+    ],
+)
+def test_a_time_is_of_the_half_of_the_day_that_was_made_of_it(text: str, at: str, then: str) -> None:
+    assert moments.in_its_half(text, at) == then
 
 
 @for_every("text", ["the sea", "five apples", "tomorrow and you", "", "at five o'clock sharp please"])
