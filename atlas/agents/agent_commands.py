@@ -59,8 +59,8 @@ class Commands:
         if meant.custom and not commands:
             return await say(meant.custom.says, emit)
         back = [(one.tool, *one.arguments) for one in commands] == [(UNDO,)]
-        if back and not any(map(_changed, turn.history)) and (asked := await self._whether_to_take_back(turn, emit)):
-            return asked
+        if back and not any(map(_changed, turn.history)) and (question := await self._whether_to_take_back(turn, emit)):
+            return question
         if half is None:
             says = meant.custom.says if meant.custom else ""
             return await self._carry_out(commands, turn, emit, goes_on=meant.leans, then=meant.then, says=says)

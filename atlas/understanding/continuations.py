@@ -36,6 +36,7 @@ _ENDS = " .,!?"  # around a name that is said alone
 _LETTERS = re.compile(r"\w")
 LOOKED_BACK = 2  # exchanges in which somebody else may be who a "she" stands for
 _WORD = re.compile(r"[^\W\d_]{3,}")
+_CLOCK = re.compile(r"\d{1,2}(?::\d\d)? [AP]M\b")  # as the house says a time in English
 MOST_PARSED = 2  # things that "it" may mean, in sentences that only the parser reads: each takes milliseconds
 
 
@@ -61,6 +62,7 @@ class Continuations:
         self._read_whole = read_whole
         self._words = words
         others = sentences.grammar.tables.get("words_for_others", {})
+        self._same = pattern(others, "same")
         self._joint, self._states = pattern(others, "beside"), pattern(others, "states")
         self._half_of = lru_cache(1)(self._read_half)  # a turn asks twice
         self._which = Which(sentences.grammar)
@@ -69,6 +71,8 @@ class Continuations:
         called_off = sentences.grammar.tables.get("called_off", {})
         self._leaves_out = pattern(sentences.grammar.tables, "leaves_out")
         self._says_yes = pattern(sentences.grammar.tables["left"], "yes")
+        self._another_one = pattern(sentences.grammar.tables["dialogue"], "another_one")
+        self._spares = pattern(sentences.grammar.tables["dialogue"], "spares")
         self._whom: str = sentences.grammar.tables["dialogue"].get("whom", "")
         self._calls_off, self._taken_over = pattern(called_off, "says"), pattern(called_off, "taken_over")
         self._cancel_it: str = called_off.get("means", "")
@@ -131,6 +135,8 @@ class Continuations:
         earlier = next((message.text for message in reversed(turn.history) if message.author == "user"), "")
         if (rest := self._scopes.all_but_now(earlier, turn)) is not None:
             return rest
+        if self._spares.fullmatch(turn.text):
+            return self._scopes.all_but(replace(turn, readings=(f"{earlier.strip(_ENDS)} {turn.text}",))) or NO_DEED
         both, commands_of = f"{earlier}, {turn.text}", self._sentences.commands_in(turn.names, turn.room)
         meant = self._dialogue.chosen(earlier, turn.text, turn.names, turn.room, commands_of)
         meant = meant or self._sentences.of_devices(both, turn.names, turn.room)
@@ -169,6 +175,8 @@ class Continuations:
             people = (turn.names.person(text.strip(_ENDS)),)
         elif words.they and not (people := tuple(self._meant_by(words.they, turn))):
             before = _passed_on(turn.last)
+            if before is None and {one.kind for one in turn.last.things} == {"vacuum"}:
+                return self._told_to_it(words.text, turn)
             if before is None or "person" in before.arguments:
                 return TurnMeaning(reply=self._whom) if self._whom else None
             words = replace(words, room=words.room or str(before.arguments.get("room", "")))
@@ -179,8 +187,10 @@ class Continuations:
         if words.before:
             earlier = (self._words.told_before(one.request, turn.names) for one in turn.exchanges[:LOOKED_BACK])
             message = ", ".join(filter(None, (next(filter(None, earlier), ""), message)))
-        elif not message and (said_before := _passed_on(turn.last)):
-            message = str(said_before.arguments.get("text", ""))
+        elif not message or self._same.fullmatch(message):
+            messages = (_passed_on(one) for one in turn.exchanges[:LOOKED_BACK])
+            said_before = next(filter(None, messages), None)
+            message = str(said_before.arguments.get("text", "")) if said_before else message
         if not message:
             return None
         message, beside = self._without_deed(message, turn)
@@ -188,6 +198,11 @@ class Continuations:
         if words.they and len(made) > 1:
             return self._questions.among(made[:MOST_PARSED])
         return leaning((*(command for one in made for command in one.commands), *beside))
+
+    def _told_to_it(self, text: str, turn: DialogueTurn) -> TurnMeaning | None:
+        """Return the deed that a robot is told, which is no person: "tell him to go back"."""
+        parse = self._sentences.parse(text, turn.names, turn.room, turn.before)
+        return leaning(parse.commands) if parse.is_of_devices and parse.is_sure() else None
 
     def _without_deed(self, message: str, turn: DialogueTurn) -> tuple[str, tuple[Command, ...]]:
         """Return words without a deed of the house behind them: "tell Poppy tea's ready, and turn the oven off"."""
@@ -301,6 +316,8 @@ class Continuations:
         """Return the taking off of what was just put on a list: "oh no, not the bread". Its "not" forbids nothing."""
         if not turn.last.last or not turn.last.last.name.startswith("lists."):
             return None
+        if off := self._dialogue.taken_off(turn.heard.text, turn.last):
+            return leaning(off)
         things = {thing.name.casefold() for thing in turn.last.things}
         bare = self._sentences.frames.without_reason(turn.text)  # "not the milk, there's plenty in the fridge"
         for wanted in (turn, replace(turn, readings=(bare,))) if bare else (turn,):
@@ -364,6 +381,16 @@ class Continuations:
             return leaning((Command("alarms.skip", skips),))
         return leaning((Command("alarms.cancel", {"name": turn.last.things[0].id}),))
 
+    def unknown_one(self, turn: DialogueTurn) -> TurnMeaning | None:
+        """Return the question which, of one that nobody knows: "and the door behind?" is not the one before."""
+        words, last, parse = self._another_one.fullmatch(turn.heard.text.strip(_ENDS)), turn.last.last, turn.parse
+        if words is None or last is None or last.name != "home.state":
+            return None
+        if {one.arguments.get("device") for one in parse.commands} != {*turn.before.devices} or not parse.looks:
+            return None
+        known = self._dialogue.elsewhere(last, turn.last.things, words["one"], turn.names, turn.room)
+        return None if known else self._questions.which_device
+
     def nowhere(self, turn: DialogueTurn) -> TurnMeaning | None:
         """Return the question which, where a room is meant that nobody can tell: it is not the one they are in."""
         open_where = self._dialogue.leaves_open_where(turn.text, turn.exchanges)
@@ -388,6 +415,18 @@ class Continuations:
         call = ToolCall("", first[0].tool, first[0].arguments)
         more = self._dialogue.elsewhere(call, (), both[1], turn.names, turn.room)
         return leaning((first[0], more)) if more and more != first[0] else None
+
+    def it_and_another(self, turn: DialogueTurn) -> TurnMeaning | None:
+        """Return a deed on what was spoken of beside one on something named: "turn it off and close the blind"."""
+        both = self._dialogue.it_and_another(turn.text) if turn.last.of_devices and turn.last.things else None
+        if both is None or not self._sentences.frames.names_one(both[1], turn.names):
+            return None
+        first, second = (self._read_whole(turn.heard.saying(half)).commands for half in both)
+        deeds = [one for one in (*first, *second) if one.topic == "home" and not only_look([one])]
+        if not first and deeds:
+            return self._questions.which_device  # of two things nobody knows which is "it"
+        whole = second and len(deeds) == len(first) + len(second)
+        return leaning((*first, *second)) if whole else None
 
     # ── when it is, told by another moment ──────────────────────────────────────────────────────────
 
@@ -420,13 +459,29 @@ class Continuations:
 
     def dated(self, turn: DialogueTurn, meant: TurnMeaning) -> TurnMeaning:
         """Return events on the day that was just looked up, or in the month, where they leave that out."""
-        if not turn.exchanges or not meant.commands or any(one.tool != EVENT for one in meant.commands):
+        if not turn.exchanges or not meant.commands:
+            return meant
+        if len(meant.commands) == 1 and meant.commands[0].tool == LATER:
+            return replace(meant, commands=(self._on_its_day(meant.commands[0], turn),))
+        if any(one.tool != EVENT for one in meant.commands):
             return meant
         made = []
         for one in meant.commands:
             start = self._relative_moments.dated(str(one.arguments.get("start", "")), turn.exchanges)
             made.append(Command(one.tool, {**one.arguments, "start": start}, one.whole))
         return replace(meant, commands=tuple(made))
+
+    def _on_its_day(self, deed: Command, turn: DialogueTurn) -> Command:
+        """Return a deed on the day of the one before on the same device: "on at three tomorrow", "and off at seven"."""
+        last, when = turn.last.last, str(deed.arguments.get("when", ""))
+        if last is None or last.name != LATER or not turn.last.changed[-1]:
+            return deed
+        before = str(last.arguments.get("when", ""))
+        device = Command(last.name, last.arguments).due_arguments.get("device")
+        same = device is not None and device == deed.due_arguments.get("device")
+        clock = _CLOCK.search(turn.last.says[-1])
+        behind = moments.behind(before, when, clock[0] if clock else "") if same else ""
+        return Command(deed.tool, {**deed.arguments, "when": behind}, deed.whole) if behind else deed
 
     def _look_at(self, moment: ToldMoment, turn: DialogueTurn) -> list[Command]:
         """Return the look at a day that was spoken of, which the parser need not be as sure of."""

@@ -52,6 +52,7 @@ class Corrections:
         self._stops, self._other_way = pattern(talk, "stops"), pattern(talk, "other_way")
         self._not_there, self._not = pattern(talk, "not_there"), pattern(talk, "not_it")
         self._with_it = pattern(talk, "with_it")
+        self._regrets = pattern(talk, "regrets")
         self._put_back: str = talk.get("put_back", "")
         self._on: Mapping[str, bool] = tables["on_or_off"]
         self._shares = Shares(tables.get("shares", {}))
@@ -67,6 +68,8 @@ class Corrections:
 
     def taken_back(self, turn: DialogueTurn) -> TurnMeaning | None:
         """Return what takes back the one thing just done or told of: "no, leave it on, forget it" forbids nothing."""
+        if any(turn.last.changed) and self._regrets.fullmatch(turn.heard.text.strip(" .,!")):
+            return self._questions.whether(self._put_back, (Command(UNDO, {}),) * sum(turn.last.changed))
         if rued := self._follow_ups.rued(turn.heard.text, turn.history):
             return leaning(rued)
         alone = len(turn.last.calls) == 1
@@ -241,7 +244,7 @@ class Corrections:
     def of_several(self, turn: DialogueTurn) -> TurnMeaning | None:
         """Return what puts one of several right: "not the eggs, cheese"; "keep the pasta one", of three timers."""
         for text in turn.readings:
-            meant = self._follow_ups.one_for_another(text, turn.history)
+            meant = self._follow_ups.one_for_another(text, turn.history, turn.exchanges)
             if meant := meant or self._follow_ups.all_but_one(text, turn.exchanges):
                 return leaning(meant)
         stays = self._follow_ups.spares_one(turn.text, turn.exchanges)

@@ -50,6 +50,7 @@ class Coverage:
         self._frames = frames
         self._digits = grammar.digits
         self._slip = pattern(grammar.tables, "slips")  # ", no, "
+        self._opens = pattern(grammar.tables.get("second_thoughts", {}), "opens")  # "ok", "and"
         self._wish = pattern(grammar.tables["dialogue"], "wish")  # begins a request
 
     def amounts(self, commands: Sequence[Command], parse: Parse) -> list[str]:
@@ -233,6 +234,8 @@ class Coverage:
             word = parse.text[before.piece.start : before.piece.end]
             clause = next((parse.text[c.start : c.end] for c in clauses if c.holds([one.piece.start])), "")
             does = any(known.category == "action" for known in self._frames.lexicon.known_tokens(clause, NOBODY))
+            if self._opens.fullmatch(parse.text[: one.piece.start]):
+                continue
             if before.label == "O" and does and self._frames.lexicon.tokens(word, NOBODY) is None:
                 yield word
 

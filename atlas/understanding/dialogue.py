@@ -124,6 +124,7 @@ class Dialogue:
         self._except = re.compile(words["except"], re.IGNORECASE)
         self._over: str = words["over"]
         self._and_more = pattern(words, "and_more")
+        self._it_and_another, self._none_of = pattern(words, "it_and_another"), pattern(words, "none_of")
         self._supposes = pattern(words, "supposes")
         self._usual_list: str = words["usual_list"]
         self._by = re.compile(words["by"], re.IGNORECASE)
@@ -379,6 +380,21 @@ class Dialogue:
         """Return a deed on what was spoken of, and the words for one thing more: "put it out, and the lamp too"."""
         both = self._and_more.fullmatch(text.strip())
         return (both["first"], both["more"]) if both else None
+
+    def it_and_another(self, text: str) -> tuple[str, str] | None:
+        """Return a deed on what was spoken of, and words for another: "turn it off and close the blind"."""
+        both = self._it_and_another.fullmatch(text.strip(" .!"))
+        return (both["first"], both["second"]) if both else None
+
+    def taken_off(self, text: str, last: EarlierTurn) -> tuple[Command, ...]:
+        """Return the taking off of one thing that was just put on a list: "no bread, we have some"."""
+        match = self._none_of.fullmatch(text.strip()) if last.last and last.last.name == "lists.add" else None
+        items = [str(item) for item in last.last.arguments.get("items", ())] if match and last.last else []
+        meant = [item for item in items if match and item.casefold() == match["item"].casefold()]
+        if len(meant) != 1 or not last.last or not last.changed[-1]:
+            return ()
+        given = {key: value for key, value in last.last.arguments.items() if key == "list"}
+        return (Command("lists.remove", {"items": meant, **given}),)
 
     def supposes(self, text: str) -> bool:
         """Tell whether words may ask about a thing as well as want the same for it: "what about the bedroom?"."""
@@ -658,7 +674,11 @@ class Dialogue:
             whole = self._named(f"{named} {noun}", "", names) if names.devices else None
             target = whole if whole and _is_called(whole.get("device"), names) else target
         if target is None or not _is_called(target.get("device"), names):
-            target = self._described(call, things, rest, names, here)
+            target = self._described(call, things, rest, names, here) or self._alike(kind, rest, names)
+        if target is None and self._one_of.search(rest):  # "the patio one", where there is no patio: nothing else
+            place = self._named(self._one_of.sub(lambda one: one[1], rest), kind, names) or {}
+            rooms = {one.name.casefold() for one in names.rooms}
+            target = place if str(place.get("room", "")).casefold() not in {"", *rooms} else None
         if target is None:
             return None
         others = {one.kind for one in names.devices if one.name == target.get("device")} or {target.get("kind", kind)}
@@ -695,6 +715,12 @@ class Dialogue:
             like = [one for one in names.devices if one.kind == "media"]
         targets = self._frames.named(rest, like, names, here, many=len(things) > 1 or "kind" in call.arguments)
         return dict(targets[0].arguments) if len(targets) == 1 else None
+
+    def _alike(self, kind: str, rest: str, names: Names) -> Arguments | None:
+        """Return the only device of a kind that a word of its name stands for: "and the front?", of the gate."""
+        words = {*self._grammar.plain_words(rest).casefold().split()} - {*self._grammar.slots.tidied}
+        named = [one.name for one in names.devices if one.kind == kind and words <= {*one.name.casefold().split()}]
+        return {"device": named[0]} if words and len(named) == 1 else None
 
     def _likewise(self, call: ToolCall, rest: str, names: Names, here: str) -> Command | None:
         """Return the same for a thing of another kind: the blinds are closed, "and the light" is turned off."""

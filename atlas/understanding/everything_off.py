@@ -29,7 +29,8 @@ class EverythingOff:
         self._goes_on = pattern(words, "goes_on")
         self._house = pattern(words, "house")
         self._here, self._floor_here = pattern(words, "here"), pattern(words, "floor_here")
-        self._aside = pattern(words, "aside")
+        self._aside, self._reason = pattern(words, "aside"), pattern(words, "reason")
+        self._all_of_it = pattern(words, "all_of_it")  # where nothing was spoken of that it may mean
         self._else, self._rest, self._all = pattern(words, "else"), pattern(words, "rest"), str(words.get("all", ""))
         self._in_house: str = words.get("in_house", "")
         self._in_room: str = words.get("in_room", "")
@@ -43,6 +44,9 @@ class EverythingOff:
         Of "everything else" what was just `spoken_of` is no part; of "the rest" what is not of their kinds neither.
         """
         words = self._aside.sub("", text.strip()[: LONGEST_CHARACTERS + 1])
+        words = self._reason.sub("", words)
+        if not spoken_of:
+            words = self._all_of_it.sub(self._all, words)
         beside = self._else.search(words)
         if beside and spoken_of:
             rooms, kinds = {one.room for one in spoken_of}, {one.kind for one in spoken_of}

@@ -163,7 +163,7 @@ class FollowUps:
     ) -> Command | None:
         """Return a call with what `rest` says in place of what it had: a time, a device, a thing, a number."""
         things = exchanges[0].things if exchanges else ()
-        made = self._anew(last, rest)
+        made = self._anew(last, rest, things)
         place = str(made.arguments.get("room", "")) if made and "device" in made.arguments else ""
         if place and place != last.arguments.get("room"):  # "not in here, in the bedroom", of this room's heating
             made = self._dialogue.elsewhere(last, things, place, names, room) or made
@@ -198,7 +198,9 @@ class FollowUps:
         taken = last is not None and changed and last.name.rpartition(".")[2] in (*TAKING_AWAY, "skip")
         return (Command(UNDO, {}),) if taken and self._rued.fullmatch(self._grammar.unmarked(text)) else ()
 
-    def one_for_another(self, text: str, history: Sequence[Message]) -> tuple[Command, ...]:
+    def one_for_another(
+        self, text: str, history: Sequence[Message], exchanges: Sequence[EarlierTurn] = ()
+    ) -> tuple[Command, ...]:
         """Return what was put on a list with one thing in the place of another: "not the eggs, cheese"."""
         last, changed = last_call(history)
         match = self._contrast.fullmatch(text.strip())
@@ -206,7 +208,14 @@ class FollowUps:
             return ()
         made, items = self._other_things(last, match["rest"]), list(last.arguments.get("items", ()))
         left = (match.groupdict().get("left") or "").casefold()
+        counted = [place for place, item in enumerate(items) if str(item).casefold().startswith(f"{left} ")]
+        if len(counted) == 1 and (item := self._grammar.slots.with_amount(str(items[counted[0]]), match["rest"])):
+            items[counted[0]] = item  # "not two, three kilo", of one of several things
+            return (Command(UNDO, {}), Command(last.name, {**last.arguments, "items": items}))
         at = [place for place, item in enumerate(items) if str(item).casefold() == left]
+        if made and not at and left in {thing.name.casefold() for one in exchanges[1:] for thing in one.things}:
+            given = {key: value for key, value in last.arguments.items() if key == "list"}
+            return (Command("lists.remove", {"items": [left], **given}), made)  # of what was put there before the last
         if made is None or len(at) != 1:
             return ()
         items[at[0] : at[0] + 1] = made.arguments["items"]
@@ -536,7 +545,7 @@ class FollowUps:
         hour = f"{self._at_hour} {text}" if _HOUR.search(self._grammar.digits(text)) else ""
         return moments.whole(text) or moments.whole(words) or moments.whole(hour)
 
-    def _anew(self, last: ToolCall, text: str) -> Command | None:
+    def _anew(self, last: ToolCall, text: str, things: Sequence[Referent] = ()) -> Command | None:
         """Return the last command with its time, place, room or number said anew; `None` when that is not said."""
         arguments: Arguments = dict(last.arguments)
         row, seconds = self._table.of(last.name), self._seconds(text) or self._seconds_alike(last, text)
@@ -551,7 +560,7 @@ class FollowUps:
         if seconds >= 60 and before.startswith("in "):  # "in an hour": "rather two hours"
             minutes = self._in_minutes.format(round(seconds / 60))
             if moment := moments.whole(f"in {text}") or moments.whole(f"in {minutes}"):
-                return self._at(last, arguments, moment)
+                return self._at(last, arguments, moment, things)
         if row.when and self._quarters.fullmatch(text) and (hour := _hour(str(arguments.get(row.when, "")))):
             text = f"{text} {hour}"
         timed = row.when or row.moves_on
@@ -561,7 +570,7 @@ class FollowUps:
                 f"{self._at_hour} {new}" if row.when and not self._table.only_looks(last.name) else ""
             )  # "no, half eight"
             if moment := moments.whole(new) or moments.whole(hour):
-                return self._at(last, arguments, moment)
+                return self._at(last, arguments, moment, things)
         if row.place and (place := self._place.fullmatch(text)):
             return Command(last.name, arguments | {row.place: place["place"]})
         room = self._new(text, "room")
@@ -576,7 +585,9 @@ class FollowUps:
             return Command(last.name, arguments | {row.switch: self._on[text.lower()]})
         return None
 
-    def _at(self, last: ToolCall, arguments: Arguments, moment: moments.Moment) -> Command | None:
+    def _at(
+        self, last: ToolCall, arguments: Arguments, moment: moments.Moment, things: Sequence[Referent]
+    ) -> Command | None:
         row = self._table.of(last.name)
         if row.moves_on:
             weather = self._grammar.read(self._weather_at.format(moment.text))
@@ -585,7 +596,10 @@ class FollowUps:
             return None  # than it was, or from now?
         looks = self._table.only_looks(last.name)
         arguments.pop(row.length, None)
-        new = moment.text if looks else moments.corrected(str(arguments.get(row.when, "")), moment)
+        before = str(arguments.get(row.when, ""))
+        if len(things) == 1 and "often" in {part.kind for part in moment.parts}:  # "at seven" this evening, "every day"
+            before = moments.in_its_half(before, things[0].at)
+        new = moment.text if looks else moments.corrected(before, moment)
         if last.name == "weather.forecast":
             weather = self._grammar.read(self._weather_at.format(new))
             return Command(last.name, arguments | dict(weather.arguments)) if weather else None
@@ -613,6 +627,8 @@ class FollowUps:
         if one and (item := self._grammar.slots.with_amount(one, text)):  # "make that three litres", of juice
             return Command(last.name, dict(last.arguments) | {"items": [item]})
         things = self._grammar.slots.things(text, written or text)
+        if any(map(self._grammar.slots.is_amount, things)):
+            return None  # "not two, three", of two things
         if not things or not all(self._grammar.slots.is_thing(thing) for thing in things):
             return None
         return Command(last.name, dict(last.arguments) | {"items": things})
@@ -709,8 +725,9 @@ def _for_person(last: ToolCall, text: str, names: Names) -> Command | None:
 def _hour(when: str) -> str:
     """Return the hour that a moment names, in its words; "" when it names none."""
     clocks = [part.text for moment in moments.find(when) for part in moment.parts if part.kind == "clock"]
-    hour = _HOUR.search(clocks[0]) if clocks else None
-    return hour[0] if hour else ""
+    hours = _HOUR.findall(clocks[0]) if clocks else []
+    past = hours and {"past", "to", "before"} & {*clocks[0].split()}
+    return hours[-1 if past else 0] if hours else ""
 
 
 def _took_back(history: Sequence[Message]) -> bool:

@@ -144,10 +144,10 @@ class Requests:
 
     def negation(self, turn: DialogueTurn) -> TurnMeaning | None:
         """Return what is wanted in spite of a "not": "it's not warm enough"; nothing where a worse reading has it."""
-        if not any(self._grammar.is_negated(text, turn.names) for text in turn.readings):
+        only_no = self._says_no.fullmatch(turn.heard.text.strip(" .,!"))  # and nothing was asked
+        if not only_no and not any(self._grammar.is_negated(text, turn.names) for text in turn.readings):
             return None
         parse = turn.parse
-        only_no = self._says_no.fullmatch(turn.heard.text.strip(" .,!"))  # and nothing was asked
         if only_no or not self._grammar.is_negated(turn.text, turn.names):
             return NO_DEED
         if self._takes_back_nothing(turn):

@@ -298,7 +298,7 @@ class Slots:
         anyhow = r"[\s,;.]+".join(map(re.escape, items.split()))
         match = re.search(anyhow, written, re.IGNORECASE)
         parts = [part.strip() for part in self._and.split(match.group() if match else items)]
-        return self._with_amounts(self.tidy(parts))[:MOST_THINGS]
+        return self.tidy(parts)[:MOST_THINGS]
 
     def _with_amounts(self, things: Sequence[str]) -> list[str]:
         """Return things with the amounts that were named behind them: "milk, two pints"."""
@@ -306,6 +306,8 @@ class Slots:
         for thing in things:
             if whole and self._only_amount.fullmatch(thing):
                 whole[-1] = self._amount_of.format(amount=thing, thing=whole[-1])
+            elif whole and self._amount.fullmatch(thing):  # "eggs ten"
+                whole[-1] = f"{thing} {whole[-1]}"
             else:
                 whole.append(thing)
         return whole
@@ -322,6 +324,10 @@ class Slots:
             return f"{new['number']} {before['thing']}"
         return self._amount_of.format(amount=f"{new['number']} {unit}", thing=before["thing"])
 
+    def is_amount(self, thing: str) -> bool:
+        """Tell whether words say only how much, and not of what: "three", "two pints"."""
+        return self._amount.fullmatch(thing) is not None
+
     def tidy(self, things: Sequence[str]) -> list[str]:
         """Return things without articles before them and words of politeness behind them.
 
@@ -330,7 +336,7 @@ class Slots:
         one_by_one = [one for thing in things for one in self._named_in_a_row.written(thing).split(";")]
         tidied = [tidy for thing in one_by_one if (tidy := self._around_things.sub("", thing.strip()).strip())]
         ends = [at for at, thing in enumerate(tidied) if thing.casefold() in self._no_things]
-        return tidied[max(ends, default=-1) + 1 :] or tidied
+        return self._with_amounts(tidied[max(ends, default=-1) + 1 :] or tidied)
 
     # ── what belongs to one topic ───────────────────────────────────────────────────────────────────
 

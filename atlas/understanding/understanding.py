@@ -164,9 +164,15 @@ class Reader:
             *(corrections.of_itself, declined.withdrawal, declined.unfinished_wish, requests.at_several_moments),
         )
         self._steps_without_slips = (
-            *(goes_on.talk, goes_on.it_and_more, goes_on.choice, corrections.set_anew),
+            *(goes_on.talk, goes_on.it_and_more, goes_on.it_and_another, goes_on.choice, corrections.set_anew),
             *(goes_on.named_alone, requests.run_out, requests.of_devices, requests.negation, requests.command),
-            *(goes_on.reference, goes_on.devices_before, requests.joint_commands, requests.parsed_request),
+            *(
+                goes_on.unknown_one,
+                goes_on.reference,
+                goes_on.devices_before,
+                requests.joint_commands,
+                requests.parsed_request,
+            ),
         )
 
     # ── the way of a turn ───────────────────────────────────────────────────────────────────────────

@@ -152,6 +152,8 @@ async def test_talk_of_other_deeds_is_none_of_the_house(language: str, text: str
         ("en", "you're a legend, thanks for that", "You're welcome."),
         ("en", "sorry, my fault, I got it wrong", "That's all right."),
         ("en", "just got in, shattered", "Welcome home."),
+        ("en", "that'll do", "All right."),
+        ("en", "oh that's much better", "All right."),
         ("de", "Super, merci, du bist ein Engel", "Gern."),
         ("de", "Vielen Dank, mehr brauche ich nicht.", "Gern."),
         ("de", "Ach, Verzeihung, da hab ich mich vertan", "Schon gut."),
@@ -167,6 +169,8 @@ def test_courtesies_are_answered_clause_by_clause(language: str, text: str, answ
     [
         ("en", "thanks, and turn the light off"),
         ("en", "perfect"),
+        ("en", "that's better off"),
+        ("en", "that's right, the hall"),
         ("en", "sorry, not the hall, the kitchen"),
         ("en", "good night, wake me at seven"),
         ("en", "thank Oskar for me"),

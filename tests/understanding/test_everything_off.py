@@ -39,6 +39,7 @@ def off(grammar: Grammar, text: str, room: str = "Kitchen") -> Any:
     "text",
     [
         "everything off in the kitchen",
+        "everything off in the kitchen please",
         "turn everything off in the kitchen",
         "turn off everything in the kitchen, please",
         "in the kitchen, everything off",
@@ -66,6 +67,9 @@ def test_without_a_place_it_is_asked_which(grammar: Grammar) -> None:
     house, here = off(grammar, "switch everything off")
     assert (house.label, here.label) == ("everything in the house", "everything in the Kitchen")
     assert {one.arguments.get("room") for one in here.commands} == {"Kitchen"}
+    assert off(grammar, "everything off please") == [house, here]
+    assert off(grammar, "we're going to bed, everything off please") == [house, here]
+    assert off(grammar, "I sleep now, all off") == off(grammar, "Finish, all off please") == [house, here]
     [only] = off(grammar, "everything off, please", room="")
     assert only.label == "everything in the house"
 

@@ -295,3 +295,32 @@ def test_an_awning_goes_out_to_be_open_and_comes_in_to_be_closed() -> None:
         "die Markise ist eingefahren": "die Markise ist eingefahren",
     }
     assert {text: frames.without_idioms(text) for text in written} == written
+
+
+def test_words_of_those_who_learn_it_are_written_plainly_and_what_sounds_alike_stays(frames: Frames) -> None:
+    written = {
+        "wake me tomorrow at five and half": "wake me tomorrow at half past five",
+        "alarm for six and half only working days": "alarm for half past six only working days",
+        "blinds up at seven and a quarter": "blinds up at quarter past seven",
+        "alarm at eight less quarter": "alarm at quarter to eight",
+        "heating at twenty and a half": "heating at twenty and a half",
+        "set the thermostat at nine and a half": "set the thermostat at nine and a half",
+        "he could read at five and a half years": "he could read at five and a half years",
+        "set a timer for five and a half": "set a timer for five and a half minutes",
+        "set a timer for five and a half hours": "set a timer for five and a half hours",
+        "desk lamp on at fifty": "desk lamp on at fifty percent",
+        "lights at 80 please": "lights at 80 percent please",
+        "lamp on at ten": "lamp on at ten",
+        "lights on at thirty past six": "lights on at thirty past six",
+        "it's bedtime so blind down": "it's bedtime, blind down",
+        "we're off to bed so turn the lights off": "turn the lights off",
+        "we're out of milk so put it on the list": "we're out of milk so put it on the list",
+        "it's so dark so early": "it is so dark so early",
+        "only the lamp by the bed leave, other close": "turn off the lights except the lamp by the bed",
+        "only the lamp": "only the lamp",
+        "Did I say five? Six, I meant six": "no, Six",
+        "did I say Friday? make it Saturday": "no, make it Saturday",
+        "did I say something wrong? sorry": "did I say something wrong? sorry",
+        "did I say five or six?": "did I say five or six?",
+    }
+    assert {text: frames.without_idioms(text) for text in written} == written

@@ -23,6 +23,19 @@ def test_things_in_a_row_are_several(grammar: Grammar, text: str, things: list[s
 
 
 @pytest.mark.parametrize(
+    ("things", "wanted"),
+    [
+        (["rice", "five kilo", "chicken"], ["five kilo of rice", "chicken"]),
+        (["bread", "one", "eggs", "ten"], ["one bread", "ten eggs"]),
+        (["three", "eggs"], ["three", "eggs"]),
+        (["two apples", "two pears"], ["two apples", "two pears"]),
+    ],
+)
+def test_an_amount_behind_a_thing_is_of_that(grammar: Grammar, things: list[str], wanted: list[str]) -> None:
+    assert grammar.slots.tidy(things) == wanted
+
+
+@pytest.mark.parametrize(
     "text",
     ["oat milk", "milk chocolate", "bread rolls", "butter beans", "coffee beans", "apples juice", "potatoes salad"],
 )

@@ -124,6 +124,11 @@ def talk(language: str) -> Talk:
         ),
         (
             "en",
+            ["message Oskar I'm ten minutes late", "what did you send him?", "tell Lucy the same"],
+            [("broadcast.say", {"text": "I'm ten minutes late", "person": "Lucy"})],
+        ),
+        (
+            "en",
             ["tell him to hurry", "Oskar"],
             [("broadcast.say", {"text": "hurry", "person": "Oskar"})],
         ),
