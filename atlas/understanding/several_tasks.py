@@ -1,4 +1,4 @@
-"""Tells apart the tasks that are named in one breath, and whose they are: "jobs for Tom: fix the tap, ring Nan". Pure.
+"""Tells apart tasks that are named in one breath, whose they are and until when: "jobs for Tom: fix the tap". Pure.
 
 "Buy milk and eggs" is one task, and so is "clean the kitchen, the hall and the bath": what follows must be a doing too.
 """
@@ -10,6 +10,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
+from atlas.understanding import moments
 from atlas.understanding.parser import Parse
 from atlas.understanding.patterns import pattern
 from atlas.understanding.slots import Command
@@ -25,6 +26,7 @@ class SeveralTasks:
         self._comma, self._joint = re.compile(r"\s*[,;]\s*"), pattern(words, "joint")
         self._doing, self._bare = pattern(words, "doing"), pattern(words, "bare")
         self._whose, self._his = pattern(words, "whose"), pattern(words, "his")
+        self._until = pattern(words, "until")
 
     def told_apart(self, commands: Sequence[Command], parse: Parse) -> tuple[Command, ...]:
         """Return the commands, where they add one task, as one for each that the sentence names, with whose it is."""
@@ -38,6 +40,20 @@ class SeveralTasks:
             return tuple(commands)
         named = titles if len(titles) > 1 else [str(given["title"])]
         return tuple(replace(commands[0], arguments={**given, "title": one}) for one in named)
+
+    def due(self, commands: Sequence[Command], text: str) -> tuple[Command, ...]:
+        """Return commands, where they add tasks, with the one day until which a text says that they are due."""
+        days = [one for one in moments.find(text) if {part.kind for part in one.parts} <= {"day", "clock"}]
+        ends = [(str(lead[0]), one.text) for one in days if (lead := self._until.search(text[: one.start]))]
+        if len(ends) != 1 or any(one.tool != ADD or one.arguments.get("due") for one in commands):
+            return tuple(commands)
+        [(before, day)] = ends
+        phrase = re.compile(rf"[\s,:;]*{re.escape(f'{before}{day}')}[\s,:;]*", re.IGNORECASE)
+        titles = [phrase.sub(" ", str(one.arguments["title"])).strip() for one in commands]
+        return tuple(
+            replace(one, arguments={**one.arguments, "title": title, "due": day}) if title else one
+            for one, title in zip(commands, titles, strict=True)
+        )
 
     def _each(self, title: str, begun: set[str]) -> list[str]:
         """Return the doings in a title; one alone where a part of it is none. `begun`: where one surely begins."""

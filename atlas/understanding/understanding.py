@@ -268,11 +268,12 @@ class Reader:
         return replace(meant, commands=shared) if shared else NO_DEED
 
     def _each_task(self, heard: SpokenTurn, meant: TurnMeaning) -> TurnMeaning:
-        """Return each of several tasks by itself, and whose they are."""
+        """Return each of several tasks by itself, whose they are, and until when they are to be done."""
         if [one.tool for one in meant.commands] != [ADD_TASK]:
             return meant
         parse = self._sentences.parse(heard.text, heard.names, heard.room)
-        return replace(meant, commands=self._several_tasks.told_apart(meant.commands, parse))
+        tasks = self._several_tasks.told_apart(meant.commands, parse)
+        return replace(meant, commands=self._several_tasks.due(tasks, heard.text))
 
     def _rather_what_rings(self, heard: SpokenTurn, meant: TurnMeaning) -> TurnMeaning:
         """Return "stop" as what ends a ring before it ends the timer that was just spoken of and still runs."""

@@ -29,3 +29,24 @@ def test_tasks_in_one_breath_are_told_apart(language: str, title: str, count: in
     command = Command(ADD, {"title": title})
     parse = Parse(ADD, 0.99, (command,), text=title, pieces=(LabelledPiece(MaskedPiece("x", 0, len(title)), "B-T"),))
     assert len(several.told_apart([command], parse)) == count
+
+
+DUE = [
+    ("de", "Neue Aufgabe: Keller aufräumen bis Samstag", "Keller aufräumen bis Samstag", "Keller aufräumen", "Samstag"),
+    ("de", "Aufgabe bis Freitag: Auto waschen", "bis Freitag Auto waschen", "Auto waschen", "Freitag"),
+    ("de", "Steuer auf die Aufgaben, fällig am Montag", "Steuer", "Steuer", "am Montag"),
+    ("de", "Aufgabe: am Samstag Rasen mähen", "am Samstag Rasen mähen", "am Samstag Rasen mähen", None),
+    ("en", "new task: fix the tap by Friday", "fix the tap by Friday", "fix the tap", "Friday"),
+    ("en", "put the tax return on my tasks, due on Monday", "the tax return", "the tax return", "on Monday"),
+    ("en", "task: ring Nan on Friday", "ring Nan on Friday", "ring Nan on Friday", None),
+    ("en", "task: sit by the river", "sit by the river", "sit by the river", None),
+]
+
+
+@for_every("language, text, title, task, day", DUE)
+def test_a_task_is_due_on_the_day_until_which_it_is_wanted(
+    language: str, text: str, title: str, task: str, day: str | None
+) -> None:
+    several = SeveralTasks(open_grammar(language).tables["several_tasks"])
+    [made] = several.due([Command(ADD, {"title": title})], text)
+    assert (made.arguments["title"], made.arguments.get("due")) == (task, day)
