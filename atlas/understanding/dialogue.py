@@ -101,7 +101,7 @@ class Dialogue:
         self._kin_of = {they: re.compile(kin, re.IGNORECASE) for they, kin in words.get("kin_of", {}).items()}
         self._articles: Mapping[str, Sequence[str]] = words.get("articles", {})
         self._that_one = pattern(words, "that_one")
-        self._plural = pattern(words, "plural")
+        self._plural, self._switches = pattern(words, "plural"), pattern(words, "switches")
         self._restores = pattern(words, "restores")
         self._indoors = pattern(words, "indoors")
         self._place = re.compile(words["there"], re.IGNORECASE)
@@ -220,7 +220,7 @@ class Dialogue:
         return tuple(
             command
             if command.tool.endswith("_all")
-            or {thing.argument, "quantity", "everything", "day", "time"} & {*command.arguments}
+            or {thing.argument, "quantity", "everything", "day", "time", "words"} & {*command.arguments}
             or self._table.of(command.tool).adds
             else self.of(command, thing)
             for command in made
@@ -493,6 +493,9 @@ class Dialogue:
                 return about(thing) or None if thing else None
             case "both" | "several" if len(things) == 1:
                 alike = [thing for thing in (_one_before(exchanges, refers.lastgroup == "both"), things[0]) if thing]
+                of_kinds = len(alike) == 1 or alike[0].kind != alike[1].kind
+                if refers.lastgroup == "both" and of_kinds and not self._switches.search(words):
+                    alike = _pair_in_room(things[0], names) or alike  # "is the south blind down?", "close both"
                 if refers.lastgroup == "both" and len(alike) != 2:
                     return None
                 items = [about(thing) for thing in alike]
@@ -877,6 +880,16 @@ def _one_before(exchanges: Sequence[EarlierTurn], any_kind: bool) -> Referent | 
     [thing] = before[0].things
     alike = any_kind or (thing.kind == last.things[0].kind and before[0].calls[-1].name == last.calls[-1].name)
     return thing if alike and thing.id != last.things[0].id else None
+
+
+def _pair_in_room(thing: Referent, names: Names) -> list[Referent]:
+    """Return the two blinds, curtains or locks that one room has, where one of them is this thing."""
+    devices = _devices((thing,), names)
+    if thing.kind not in ("cover", "lock") or len(devices) != 1:
+        return []
+    place = {(one.room, one.kind, one.shape) for one in devices}
+    alike = [one for one in names.devices if (one.room, one.kind, one.shape) in place]
+    return [replace(thing, id=one.name, name=one.name) for one in alike] if len(alike) == 2 else []
 
 
 def with_target(command: Command, target: Mapping[str, Any]) -> Command:

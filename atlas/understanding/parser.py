@@ -49,6 +49,7 @@ from atlas.understanding.spoken_tools import open_spoken_tools
 
 LONGEST_CHARACTERS = 300
 LONGEST_PIECES = 40
+_ROBOTS = ("vacuum", "mower")  # which can be somewhere
 SILENT = ("nothing", "talk", "cannot", "health", "emergency")
 _ORDINARY = ("nothing", "talk")  # where a likely wish is asked about
 AMEND = "amend"  # puts right what was done just before: another time, thing or number in its place
@@ -386,9 +387,10 @@ class Parser:
             return () if self._is_unwanted(likely, reading.text) else several
         if act == before.act == "presence.where" and (another := self._and_who.fullmatch(reading.text.strip(" .,!?"))):
             return (Command(act, {"person": another["person"]}),)  # also of somebody who is unknown here
-        if act == "presence.where" and before.devices and not reading.slot("person", self._grammar):
-            spoken_of = [Token("device", one, one.name) for one in names.devices if one.name in before.devices]
-            return self.frames.look_at(reading.text, spoken_of, names, room)  # the robot: "is he back in his kennel?"
+        if act == "presence.where" and not reading.slot("person", self._grammar):
+            robots = (one for one in names.devices if one.name in before.devices and one.kind in _ROBOTS)
+            if spoken_of := [Token("device", one, one.name) for one in robots]:
+                return self.frames.look_at(reading.text, spoken_of, names, room)  # "is he back in his kennel?"
         if act == "lists.check" and self.frames.asks(reading.text):
             act = "lists.show"  # "do we have milk" ticks nothing off
         if act.endswith((".remove", ".cancel")) and self._shifts_it.search(reading.text):

@@ -17,7 +17,7 @@ from atlas.understanding.meaning import NO_DEED, TurnMeaning
 from atlas.understanding.named_places import NamedPlaces
 from atlas.understanding.names import NOBODY, Names
 from atlas.understanding.part_ways import PartWays
-from atlas.understanding.patterns import pattern
+from atlas.understanding.patterns import act_pattern, pattern
 from atlas.understanding.second_thoughts import SecondThoughts
 from atlas.understanding.sentence_reader import SentenceReader
 from atlas.understanding.slots import TAKING_AWAY, Command
@@ -39,6 +39,7 @@ class Scopes:
         self._second_thoughts = SecondThoughts(sentences, turns, self._exemptions)
         self._contrasts = Contrasts(tables.get("apart", {}), self._frames)
         self._everything_off = EverythingOff(tables.get("everything_off", {}), self._frames.lexicon)
+        self._joint = act_pattern(tables, "joint")
         self._part_ways = PartWays(tables.get("part_ways", {}))
         self._places = NamedPlaces(tables.get("places", {}), self._frames.lexicon)
         self._new_list: str = tables.get("new_list", "")
@@ -50,7 +51,8 @@ class Scopes:
 
     def exception(self, turn: DialogueTurn) -> TurnMeaning | None:
         """Return what puts back what should have been left alone: "wait, not the lamp"."""
-        return self._second_thoughts.part(turn)
+        meant = self._second_thoughts.part(turn)
+        return meant or (self._questions.which_device if self._second_thoughts.means_one_somewhere(turn) else None)
 
     def all_but(self, turn: DialogueTurn) -> TurnMeaning | None:
         """Return the wish of a sentence without what it leaves alone: "all off, only the tree stays on"."""
@@ -62,6 +64,9 @@ class Scopes:
             unread = match and self._is_wish_but_for(turn.text, turn.text[: match.start()], turn.names)
             return self._questions.which_device if unread else None
         meant = self._wanted(turn.heard.saying(exemption.wish))
+        last = exemption.wish.rpartition(". ")[2]
+        if not meant.commands and not meant.choices and last != exemption.wish:  # "We're off. All off, but the hall."
+            meant = self._wanted(turn.heard.saying(last))
         commands = meant.commands or self._sentences.commands(exemption.wish, turn.names, turn.room)
         if meant.half or (commands and (only_look(commands) or commands[-1].tool in ADDING)):
             return None  # a question, or words to write down: "remind me to lock all but the back door"
@@ -142,8 +147,21 @@ class Scopes:
         devices = [one for one in turn.names.devices if one.name in spoken_of]
         meant = self._everything_off.read(turn.text, turn.names, turn.room, devices)
         if meant is None:
-            return None
+            return self._all_off_and_more(turn)
         return self._questions.among(meant) if isinstance(meant, list) else TurnMeaning(commands=meant)
+
+    def _all_off_and_more(self, turn: DialogueTurn) -> TurnMeaning | None:
+        """Return "everything off" and a wish behind it: "all off and lock the door"."""
+        joint = self._joint.search(turn.text)
+        first = joint and self._everything_off.read(turn.text[: joint.start()], turn.names, turn.room)
+        if not joint or not first:
+            return None
+        more = self._wanted(turn.heard.saying(turn.text[joint.end() :])).commands
+        if not more or only_look(more):
+            return None
+        if isinstance(first, list):
+            return self._questions.among([MeaningChoice(one.label, (*one.commands, *more)) for one in first])
+        return TurnMeaning(commands=(*first, *more))
 
     # ── what was understood, held to what the turn says ─────────────────────────────────────────────
 

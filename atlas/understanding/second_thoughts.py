@@ -63,7 +63,7 @@ class SecondThoughts:
         self._as_it_was, self._article = pattern(words, "as_it_was"), pattern(words, "article")
         self._that, self._how, self._other = (pattern(words, name) for name in ("that", "how", "other"))
         self._says_denied: str = tables["left"]["denied"]
-        self._takes = pattern(words, "takes")
+        self._takes, self._somewhere = pattern(words, "takes"), pattern(words, "somewhere")
         self._the_other: str = words.get("the_other", "")
         self._states: Mapping[str, str] = words.get("states", {})
 
@@ -85,6 +85,13 @@ class SecondThoughts:
             if self._sentences.frames.wants_a_deed(clause) or self._sentences.frames.names_one(clause, turn.names):
                 return None
         return None
+
+    def means_one_somewhere(self, turn: DialogueTurn) -> bool:
+        """Whether a turn wants the last deed only for one that it has no name for: "only the one on the left"."""
+        clause = self._without_opening(turn.heard.text.strip(" .,!"))
+        lefts = [one.left for one in self._read(clause) if one.only and not one.state]
+        is_nameless = any(map(self._somewhere.fullmatch, lefts)) and turn.last.of_devices and any(turn.last.changed)
+        return is_nameless and not self._sentences.frames.rooms_in(clause, turn.names)
 
     def _without_opening(self, clause: str) -> str:
         """Return a clause without what only opens it: "oh no, sorry"."""
@@ -200,6 +207,9 @@ class SecondThoughts:
                     tool, given = _DEED_OF[state]
                     deeds = tuple(Command(tool, {**given, "device": one.name}) for one in named)
                 continue
+            others = [one for one in exchange.things if one.topic == "home" and one not in named]
+            if others and (self._other.fullmatch(clause) or self._only_names(clause, others, turn)):
+                continue  # which was done to with it
             if self._other.fullmatch(clause) and len(exchange.calls) == 1:
                 call = exchange.calls[0]
                 other = self._dialogue.other_one(call, self._the_other, turn.exchanges, turn.names)
@@ -220,6 +230,10 @@ class SecondThoughts:
                 return None
             deeds = (*deeds, *made)
         return leaning(deeds)
+
+    def _only_names(self, clause: str, others: Sequence[Referent], turn: DialogueTurn) -> bool:
+        """Whether a clause says that some of the other things alone are meant: "leave that on, only the ceiling"."""
+        return any(one.only and not one.state and self._among(one.left, others, turn) for one in self._read(clause))
 
     def _of_it(self, clause: str, thing: Referent, exchange: EarlierTurn, turn: DialogueTurn) -> tuple[Command, ...]:
         """Return the deed of a clause whose "it" is this thing alone."""

@@ -200,7 +200,8 @@ class Reader:
             timed = self._timed_deeds.timed(self._turns.beside_history(heard))
             return beside.meaning(timed or self._timed_deeds.cannot_wait(heard, NO_DEED) or guessed)
         wanted = self._each_task(heard, self._share_wanted(heard) or self._wanted(heard))
-        meant = self._scopes.hold(heard, self._restrained.hold(heard, wanted))
+        in_room = self._in_persons_room(heard)
+        meant = self._scopes.hold(heard.saying(in_room) if in_room else heard, self._restrained.hold(heard, wanted))
         meant = self._all_taken_back(heard, self._rather_what_rings(heard, self._timed_deeds.cannot_wait(heard, meant)))
         if self._unfinished.breaks_off(heard.text) and not meant:
             meant = TurnMeaning(reply=self._unfinished.says)
@@ -304,9 +305,7 @@ class Reader:
 
     def _wanted(self, heard: SpokenTurn) -> TurnMeaning:
         """Return what is to be done, said or asked; of devices "at Mia's", in her room, and never anywhere else."""
-        in_room = self._persons_rooms.written_out(
-            heard.text, heard.names, lambda: self._turns.beside_history(heard).before.person
-        )
+        in_room = self._in_persons_room(heard)
         meant = self._wanted_there(heard.saying(in_room) if in_room else heard)
         if in_room is None:
             return meant
@@ -315,6 +314,12 @@ class Reader:
         if not commands or not all(one.due_tool.startswith("home.") for one in commands):
             return anywhere
         return meant if in_room else self._questions.which_device
+
+    def _in_persons_room(self, heard: SpokenTurn) -> str | None:
+        """Return a turn's words with a room in place of whose it is, as `PersonsRooms.written_out` does."""
+        return self._persons_rooms.written_out(
+            heard.text, heard.names, lambda: self._turns.beside_history(heard).before.person
+        )
 
     def _wanted_there(self, heard: SpokenTurn) -> TurnMeaning:
         """Return what is to be done, said or asked; of regional speech, as it would be written."""
