@@ -20,6 +20,7 @@ from atlas.understanding.meaning import NO_DEED, TurnMeaning, leaning
 from atlas.understanding.names import Names
 from atlas.understanding.parser import BROADCAST, LEAVE, LONGEST_CHARACTERS, SILENT, act_of
 from atlas.understanding.patterns import pattern
+from atlas.understanding.relative_moments import LOOKED_BACK as EVENTS_BACK
 from atlas.understanding.relative_moments import RelativeMoments, ToldMoment
 from atlas.understanding.rivals import parsed
 from atlas.understanding.scopes import Scopes
@@ -75,6 +76,7 @@ class Continuations:
         self._spares = pattern(sentences.grammar.tables["dialogue"], "spares")
         self._whom: str = sentences.grammar.tables["dialogue"].get("whom", "")
         self._calls_off, self._taken_over = pattern(called_off, "says"), pattern(called_off, "taken_over")
+        self._any_event = pattern(sentences.grammar.tables, "any_event")
         self._cancel_it: str = called_off.get("means", "")
 
     # ── answers ─────────────────────────────────────────────────────────────────────────────────────
@@ -111,7 +113,8 @@ class Continuations:
         if at is None:
             return None
         request = history[at].text
-        heard = SpokenTurn((request,), replace(turn.heard.turn, history=()), turn.names, (request,))
+        plain = self._sentences.frames.without_idioms(request)
+        heard = SpokenTurn((plain,), replace(turn.heard.turn, history=()), turn.names, (request,))
         half = self._half_of(heard) if request else None
         if half is None and (first := self._asked_in(history[:at], turn)):  # "remind me", "to call dad", "at six"
             half = self._lacking_more(request, first, turn.names)
@@ -331,6 +334,8 @@ class Continuations:
     def named_by_a_word(self, turn: DialogueTurn, meant: TurnMeaning) -> TurnMeaning:
         """Return a deed on one of several things just written down, the one with a word of it: "he's done the tap"."""
         command = meant.commands[0] if len(meant.commands) == 1 else None
+        if command and (event := self._the_event(command, turn)):
+            return replace(meant, commands=(event,))
         things = [one for one in turn.last.things if command and one.topic == command.topic and one.topic in TITLED]
         if command is None or len(things) < 2 or self._table.of(command.tool).adds:
             return meant
@@ -342,6 +347,19 @@ class Continuations:
         if not name or len(fitting) != 1:
             return meant
         return replace(meant, commands=(replace(command, arguments={**command.arguments, name: fitting[0].name}),))
+
+    def _the_event(self, command: Command, turn: DialogueTurn) -> Command | None:
+        """Return a command about "the appointment" about the one that was spoken of last."""
+        name = next((one for one in ("title", "words") if one in command.arguments), "")
+        if command.topic != "calendar" or command.tool == EVENT or not name:
+            return None
+        if not self._any_event.fullmatch(str(command.arguments[name])):
+            return None
+        events = ([thing for thing in one.things if thing.topic == "calendar"] for one in turn.exchanges[:EVENTS_BACK])
+        spoken_of = next(filter(None, events), [])
+        if len(spoken_of) != 1:
+            return None
+        return replace(command, arguments={**command.arguments, name: spoken_of[0].name})
 
     def called_off(self, turn: DialogueTurn) -> TurnMeaning | None:
         """Return the cancelling of what was just set and has not come yet: "don't bother, Grandad's going to do it".
@@ -493,11 +511,13 @@ class Continuations:
         """Return the reminder of what was spoken of, where a sentence says nothing else to be reminded of."""
         parse = self._sentences.parse(moment.text, turn.names, turn.room)
         is_wish = parse.act == REMINDER and parse.chance >= SURE_OF_THE_ACT
-        if not (is_wish or self._relative_moments.tells(turn.text)) or not moment.thing.name:
+        is_bare = self._relative_moments.tells_no_more(moment)
+        if not (is_wish or is_bare or self._relative_moments.tells(turn.text)) or not moment.thing.name:
             return []
         words = self._relative_moments.duty(moment.text) or (" ".join(parse.phrases("T")) if is_wish else "")
         text = self._sentences.grammar.slots.as_task(words) or moment.thing.name
-        return [Command(REMINDER, {"text": text, "when": moment.when})]
+        when = moment.when if " at " in moment.when or not is_bare else f"{moment.when} at {moment.thing.at[11:16]}"
+        return [Command(REMINDER, {"text": text, "when": when})]
 
     # ── what was just spoken of ─────────────────────────────────────────────────────────────────────
 

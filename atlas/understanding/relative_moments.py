@@ -68,11 +68,16 @@ class RelativeMoments:
             rf"\b(?:{words.get('lasts', '(?!)').replace('{hour}', moments.BARE_HOUR)})", re.IGNORECASE
         )
         self._at_hour: str = words.get("at", "{}")
-        self._tells, self._duty = pattern(words, "tells"), pattern(words, "duty")
+        self._tells, self._duty, self._fillers = (pattern(words, one) for one in ("tells", "duty", "fillers"))
 
     def tells(self, text: str) -> bool:
         """Whether words only ask to be told: "let me know half an hour before"."""
         return bool(self._tells.search(text))
+
+    def tells_no_more(self, moment: ToldMoment) -> bool:
+        """Whether a sentence behind a reminder only says when it is to come too: "ten minutes before as well"."""
+        rest = " ".join(moment.text.replace(moment.when, " ").split()).strip(" .,!")
+        return moment.thing.topic == _REMINDERS and (not rest or self._fillers.fullmatch(rest) is not None)
 
     def duty(self, text: str) -> str:
         """Return what somebody has to do then: "on Thursday I've got to revise, remind me"; "" for nothing."""

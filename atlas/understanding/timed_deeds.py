@@ -142,6 +142,11 @@ class TimedDeeds:
         name = (match["name"] or match["thing"] or "").strip().casefold()
         things = [thing for exchange in turn.exchanges for thing in exchange.things]
         known = {one.name.casefold() for one in things if one.topic == "timers"}
+        if match.groupdict().get("it"):  # "when they're done", behind the potatoes' timer
+            its = [one.name for one in turn.last.things if one.topic == "timers"]
+            if len(its) != 1:
+                return None
+            name = its[0].casefold()
         if match["thing"] and name not in known:
             return None  # "when the beans are done", and no timer is called so
         rest = self._bare(f"{text[: match.start()]} {text[match.end() :]}")
