@@ -227,8 +227,8 @@ class Corrections:
             return None
         before = last.arguments.get("items", ())
         slots = self._sentences.grammar.slots
-        if len(before) == 1 and (item := slots.with_amount(str(before[0]), match["rest"])):  # "no, three bottles"
-            return leaning((Command(UNDO, {}), Command(last.name, {**last.arguments, "items": [item]})))
+        if anew := slots.with_amount_anew(list(map(str, before)), match["rest"]):  # "no, three bottles"
+            return leaning((Command(UNDO, {}), Command(last.name, {**last.arguments, "items": anew})))
         parse = self._sentences.parse(match["rest"], turn.names, turn.room, turn.before)
         [made, *more] = parse.commands if parse.act == last.name and parse.is_sure() else [Command("", {})]
         things = made.arguments.get("items", ())

@@ -61,7 +61,7 @@ class Requests:
         self._small_talk = SmallTalk(tables)
         self._several_moments = SeveralMoments(tables.get("several_moments", {}))
         self._state_questions = StateQuestions(tables.get("state_questions", {}), self._frames.lexicon)
-        self._used_up = act_pattern(tables, "used_up")
+        self._used_up, self._calm = act_pattern(tables, "used_up"), act_pattern(tables, "calm")
         self._says_no = pattern(tables["left"], "no")
         self._says_yes = pattern(tables["left"], "yes")
 
@@ -226,7 +226,7 @@ class Requests:
         says_what = any(one.label[-1:] == "T" for one in parse.pieces)  # "do you want milk or juice" is no wish
         if parse.act in NOTED and parse.chance >= SURE_OF_THE_ACT and not parse.commands and not says_what:
             return self._questions.which_device  # "put it on the list, would you"
-        grave = parse.act in CONCERNS and parse.chance >= SURE_OF_THE_ACT
+        grave = parse.act in CONCERNS and parse.chance >= SURE_OF_THE_ACT and not self._calm.search(text)
         return self._asked_first(turn) or TurnMeaning(concern=parse.act if grave else "")
 
     def _says_nothing_new(self, turn: DialogueTurn) -> bool:
