@@ -152,8 +152,10 @@ class Device:
             self._writer.write(self._wire.frame(NUMBERS[type(message)], message.SerializeToString()))
 
     def hang_up(self) -> None:
+        """End the connection; what came over it is not waited for any more."""
         assert self._writer
         self._writer.close()
+        self._read = len(self.messages)
 
     def _take(self, message: Any) -> None:
         self.messages.append(message)
