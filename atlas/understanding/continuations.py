@@ -577,6 +577,8 @@ class Continuations:
         if not parse.is_sure() or len(parse.commands) != 1 or parse.named:
             return None
         [command] = parse.commands
+        if self._table.of(command.tool).adds:
+            return None  # "and ring the surgery first thing tomorrow", after a reminder
         if (thing := self._dialogue.first_or_last(turn.text, turn.exchanges)) and thing.topic == command.topic:
             return leaning((self._dialogue.of(command, thing),))
         same = command.arguments.get("device") in turn.before.devices
