@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
+from typing import Any
 
 import hassil
 import pytest
@@ -32,6 +34,16 @@ TABLE = [
 ]
 
 
+def truth_values(table: Any, place: str) -> Iterator[str]:
+    """Yield where a key, or one of several words, is no text: `off:` is `False:`, `[on]` is `[True]`."""
+    for key, value in table.items() if isinstance(table, dict) else enumerate(table):
+        inner = f"{place}.{key}"
+        if isinstance(key, bool) or (isinstance(table, list) and isinstance(value, bool)):
+            yield inner
+        if isinstance(value, dict | list):
+            yield from truth_values(value, inner)
+
+
 def sentences(language: str, every: int) -> list[str]:
     """Return some of the sentences that the parser of a language learns from."""
     lines = (CORPUS / f"{language}.txt").read_text(encoding="utf-8").splitlines()
@@ -55,6 +67,12 @@ def described(result: RecognizeResult) -> str:
 )
 def test_rows_are_applied_in_their_order_whatever_the_case(text: str, rewritten: str) -> None:
     assert Rewrites(TABLE).written(text) == rewritten
+
+
+@pytest.mark.parametrize("language", ["en", "de"])
+def test_words_that_yaml_reads_as_truth_values_stand_in_quotes(language: str) -> None:
+    tables, _ = opened(language)
+    assert [*truth_values(tables, language)] == []
 
 
 @pytest.mark.parametrize("language", ["en", "de"])

@@ -71,9 +71,12 @@ def test_what_ends_goes_back_to_what_it_was(language: str, text: str, done: list
         ("en", "the kettle on for ten minutes", 600),
         ("en", "fifteen minutes of hall light please", 900),
         ("en", "turn the hall light on and off again in ten minutes", 600),
+        ("en", "turn the hall light on for an hour and then off", 3600),
         ("en", "turn on the hall light till nine", "at nine"),
+        ("en", "hall light on till nine, then turn it off", "at nine"),
         ("de", "mach das Küchenlicht für eine halbe Stunde an", 1800),
         ("de", "Licht im Flur an bis acht Uhr", "um acht Uhr"),
+        ("de", "mach das Küchenlicht eine Stunde lang an und danach aus", 3600),
         ("de", "mach das Küchenlicht an und in einer Stunde wieder aus", 3600),
     ],
 )
