@@ -55,8 +55,8 @@ class Help:
         """Speak as loudly as is wanted where the turn was said; return what is said of it, "" where that cannot be."""
         if not (self._volumes and turn.spoken and (about.louder or about.percent)):
             return ""
-        before = self._volumes.percent(turn.actor.device)
-        percent = await self._volumes.set(turn.actor.device, about.percent or before + about.louder)
+        device = turn.actor.device_key
+        percent = await self._volumes.set(device, about.percent or self._volumes.percent(device) + about.louder)
         if percent is None:
             return ""
         limit = "most" if percent == LOUDEST else "least" if percent == SOFTEST else "now"

@@ -24,7 +24,7 @@ def voice_session(
     wish: ReplyOptions | None = None,
 ) -> Session:
     """Return a session that `actor` speaks in. `reply` answers instead of the house; without `wake` it never sleeps."""
-    scaled = house.volumes.on(actor.device)
+    scaled = house.volumes.on(actor.device_key)
 
     async def tell(event: Event) -> None:
         if isinstance(event, SpeechOut):

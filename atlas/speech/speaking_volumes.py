@@ -23,7 +23,7 @@ FULL_SCALE = 32767
 
 
 class SpeakingVolumes:
-    """The volumes of one house's devices. Tones and what rings are as loud as ever."""
+    """The volumes of one house's devices, by their `device_key`. Tones and what rings are as loud as ever."""
 
     def __init__(self, data: Path) -> None:
         """Read what was set. Raises `ConfigError`. Blocking."""

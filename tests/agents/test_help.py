@@ -21,7 +21,7 @@ from tests.houses import reader, reader_of
 from tests.scripted_tools import ScriptedTools
 from tests.understanding.talking import GERMAN_NAMES, NAMES
 
-from .conftest import ask, turn
+from .conftest import ANNA, ask, turn
 
 
 def help_of(grammar: Grammar, tools: ScriptedTools) -> InOrder:
@@ -244,6 +244,17 @@ async def test_who_wants_it_louder_or_softer_is_spoken_to_so(
     answer, _ = await ask(about_of(language, tools, volumes=volumes), text, spoken=True)
     assert says in answer.text
     assert volumes.percent("phone") == percent
+
+
+async def test_a_device_is_as_loud_under_another_name_and_another_of_its_old_name_is_not(
+    tools: ScriptedTools, tmp_path: Path
+) -> None:
+    volumes = SpeakingVolumes(tmp_path)
+    phone = replace(ANNA, device_id="device_1")
+    volumes.on(phone.device_key)
+    await ask(about_of("en", tools, volumes=volumes), "speak louder", spoken=True, actor=phone)
+    assert volumes.percent(replace(phone, device="Anna's phone").device_key) == AS_MADE + 20
+    assert volumes.percent(replace(phone, device_id="device_2").device_key) == AS_MADE
 
 
 async def test_where_nobody_speaks_aloud_the_volume_stays_and_that_is_said(
