@@ -105,7 +105,7 @@ class Speaker:
 
 
 class Speakers:
-    """The devices that are connected now."""
+    """The devices that are connected now. What is due, and who was there, know them by their `device_key`."""
 
     def __init__(self) -> None:
         self._all: list[Speaker] = []
@@ -137,23 +137,23 @@ class Speakers:
         """Wait until a device is connected."""
         await self._some.wait()
 
-    def attended(self, device: str) -> None:
+    def attended(self, device_key: str) -> None:
         """Note that somebody is there: what rings on this device has been heard."""
-        self._attended.pop(device, None)
-        self._attended[device] = anyio.current_time()
+        self._attended.pop(device_key, None)
+        self._attended[device_key] = anyio.current_time()
         if len(self._attended) > MOST_PEOPLE:
             del self._attended[next(iter(self._attended))]
 
-    def asked(self, device: str) -> None:
+    def asked(self, device_key: str) -> None:
         """Note that the house has just asked something there: until it is answered, what can wait is not said there."""
-        self._asked.pop(device, None)
-        self._asked[device] = anyio.current_time()
+        self._asked.pop(device_key, None)
+        self._asked[device_key] = anyio.current_time()
         if len(self._asked) > MOST_PEOPLE:
             del self._asked[next(iter(self._asked))]
 
-    def answered(self, device: str) -> None:
+    def answered(self, device_key: str) -> None:
         """Note that somebody has said something there."""
-        self._asked.pop(device, None)
+        self._asked.pop(device_key, None)
 
     def awaits_answer(self, due: Mapping[str, Any]) -> bool:
         """Tell whether the house waits for an answer where this would be told first."""
@@ -175,13 +175,13 @@ class Speakers:
         """Note that what was stopped runs again."""
         self._stopped.pop(id, None)
 
-    def attended_at(self, device: str) -> float:
+    def attended_at(self, device_key: str) -> float:
         """Return when somebody was last there, on the clock of the loop."""
-        return self._attended.get(device, -math.inf)
+        return self._attended.get(device_key, -math.inf)
 
-    def rang(self, device: str, room: str, ids: Sequence[str]) -> None:
+    def rang(self, device_key: str, room: str, ids: Sequence[str]) -> None:
         """Note what a device rang while the house was away."""
-        self._rang |= {(id, device): room for id in ids}
+        self._rang |= {(id, device_key): room for id in ids}
         for oldest in list(self._rang)[:-MOST_RANG]:
             del self._rang[oldest]
 
@@ -290,7 +290,7 @@ class Speakers:
         return "elsewhere" if heard_by - {device} else "sender" if heard_by else "nobody"
 
     def rooms(self, but: str) -> Sequence[str]:
-        """Return the rooms in which a device is connected, other than the device `but`."""
+        """Return the rooms in which a device is connected, other than that of the key `but`."""
         return sorted({one.room for one in self._all if one.room and one.device_key != but})
 
     def has_near(self, due: Mapping[str, Any]) -> bool:

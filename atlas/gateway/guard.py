@@ -108,10 +108,10 @@ class Guard:
             await send(message)
             begun, closed = True, closed or message["type"] == "websocket.close"
 
-        with connection.app.state.live.opened(held_token(connection), connection.state.actor.device) as here:
-            connection.state.here = here
+        with connection.app.state.live.opened(held_token(connection), connection.state.actor.device) as open_connection:
+            connection.state.open_connection = open_connection
             await self._app(scope, receive, watched)
-        if not here.scope.cancelled_caught:
+        if not open_connection.scope.cancelled_caught:
             return
         if is_socket and begun and not closed:
             await send({"type": "websocket.close", "code": POLICY_VIOLATION})

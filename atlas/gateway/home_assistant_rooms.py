@@ -13,24 +13,25 @@ from atlas.conversation import HOUSE
 from atlas.errors import EngineError
 from atlas.house import House
 
-LOOK_SECONDS = 5.0  # between two looks which of them are there
+LOOK_SECONDS = 5.0  # between two looks at which satellites are there
 
 
 async def speak(house: House) -> None:
     """Speak through each satellite to which the settings give a room, while it is there; until cancelled."""
-    rooms, here = house.config.wyoming.rooms, frozenset[str]()
+    rooms, present = house.config.wyoming.rooms, frozenset[str]()
     while True:
         with ExitStack() as speaking:
-            for satellite in sorted(here):
+            for satellite in sorted(present):
                 say, ring = partial(_say, house, satellite), partial(_ring, house, satellite)
                 speaking.enter_context(house.speaking_device(satellite, rooms[satellite], say, ring=ring))
-            while (now := await _those_here(house)) == here:  # noqa: ASYNC110  # hubs say when devices change
+            while (now := await _present(house)) == present:  # noqa: ASYNC110  # hubs say when devices change
                 await anyio.sleep(LOOK_SECONDS)
         trace.line("home assistant speaks for the house", satellites=", ".join(sorted(now)) or "none")
-        here = now
+        present = now
 
 
-async def _those_here(house: House) -> frozenset[str]:
+async def _present(house: House) -> frozenset[str]:
+    """Return the satellites of the settings that Home Assistant can speak through now."""
     looked = await house.use_owner_tool("home.satellites", {}, HOUSE)
     return frozenset(looked.data["satellites"]) & {*house.config.wyoming.rooms} if looked.ok else frozenset()
 

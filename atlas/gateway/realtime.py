@@ -152,9 +152,9 @@ class RealtimeConnection:
                 tasks.cancel_scope.cancel()
 
     async def _revoked(self) -> None:
-        here = self._websocket.state.here
-        await here.revoked.wait()
-        if not here.renamed:
+        open_connection = self._websocket.state.open_connection
+        await open_connection.revoked.wait()
+        if not open_connection.renamed:
             gone = RequestError("this token was taken back", code="invalid_api_key")
             await self._put(error(gone, None))
 

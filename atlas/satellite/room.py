@@ -28,7 +28,7 @@ WORDS_SECONDS = 40.0  # longer is no utterance; the house cuts at 30
 ANSWER_SECONDS = 60.0  # from the end of speech to its words, and from the answer's start to its first sound
 SILENT_SECONDS = 4.0  # from the words to the answer's start; "stop" has no answer
 FOLLOW_UP_SECONDS = 8.0  # after a question of the house one need not say the wake word again
-SHORT_BEFORE_SECONDS = 2.0  # of sound before the house notices that somebody speaks without having called
+LEAD_SECONDS = 2.0  # of sound sent before the house notices speech that no wake word led
 LINE_SECONDS = 10.0  # how long a sentence waits for a line that broke in its middle: Wi-Fi stumbles, a house restarts
 STOP_SECONDS = 8.0  # after each ring "stop" needs no wake word
 BREATH_SECONDS = 0.3  # who speaks on within it needs no tone, which would only sound over the first words
@@ -175,7 +175,7 @@ class SatelliteRoom:
         sound = self._uplink.feed(chunk).pcm
         self._called += sound
         if not self._call:
-            del self._called[: -round(SHORT_BEFORE_SECONDS * RATE) * 2]
+            del self._called[: -round(LEAD_SECONDS * RATE) * 2]
         if sound and self.up:
             self._send("input_audio_buffer.append", audio=base64.b64encode(sound).decode())
 

@@ -100,7 +100,7 @@ _OF_DAY = re.compile(rf"in the {_PART}|at night|(?:morgen|vormittag|mittag|nachm
 _SAYS_HALF = re.compile(r"(?<=[\d ])(?P<half>[ap])m$", re.IGNORECASE)
 _HOURS = re.compile(rf"\b{_N}(?=[\s:.]|[ap]m|$)", re.IGNORECASE)
 _SAYS_PART = re.compile(rf"{_PART}|tonight|noon|midday|midnight|o'clock|[ap]m", re.IGNORECASE)
-_OF_A_DAY = re.compile(rf" {_PART}$", re.IGNORECASE)
+_PART_BEHIND = re.compile(rf" {_PART}$", re.IGNORECASE)
 _WITHIN_A_DAY = re.compile(r"minute|hour|stunde|stündlich|stuendlich", re.IGNORECASE)
 
 
@@ -198,7 +198,7 @@ def behind(text: str, clock: str, at: str) -> str:
     if len(days) != 1 or not bare or not 0 < hour < 12 or not 0 < before < 12:
         return ""
     later = hour > before
-    return f"{_OF_A_DAY.sub('', days[0])} {clock} {'pm' if pm or not later else 'am'}" if later or not pm else ""
+    return f"{_PART_BEHIND.sub('', days[0])} {clock} {'pm' if pm or not later else 'am'}" if later or not pm else ""
 
 
 def in_its_half(text: str, at: str) -> str:

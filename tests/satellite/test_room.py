@@ -14,7 +14,7 @@ from atlas.errors import ConfigError
 from atlas.satellite.earcons import MELODIES, RATE, earcon
 from atlas.satellite.player import Player
 from atlas.satellite.rings import Rings
-from atlas.satellite.room import SHORT_BEFORE_SECONDS, SatelliteRoom, State
+from atlas.satellite.room import LEAD_SECONDS, SatelliteRoom, State
 from atlas.satellite.settings import is_quiet, read_hours
 from atlas.satellite.wake_listener import WakeListener
 from atlas.speech.vad_scripted import voice
@@ -319,7 +319,7 @@ async def test_what_somebody_says_over_an_answer_when_the_line_breaks_is_sent_fr
         await here.hear(voice(0.5))
         here.room.connected(True)
         assert here.kinds() == ["atlas.hello", "atlas.wake", "input_audio_buffer.append"]
-        assert here.seconds_sent() == pytest.approx(SHORT_BEFORE_SECONDS + 1.0, abs=0.1)
+        assert here.seconds_sent() == pytest.approx(LEAD_SECONDS + 1.0, abs=0.1)
 
 
 async def test_a_house_that_dies_in_the_middle_of_a_sentence_is_told_by_a_tone() -> None:

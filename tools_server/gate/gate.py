@@ -60,7 +60,7 @@ from tools_server.gate.live_requests import GivenUp, LiveRequest, LiveRequests
 from tools_server.gate.provenance import Strangers
 from tools_server.gate.record import REFUSALS_TOLD, STRANGERS_TOLD, UNWRITABLE, AuditEntry, AuditRecord, Flood
 from tools_server.gate.taint import Taint
-from tools_server.gate.unrecorded import LOOKED_RECEIPTS, unrecorded
+from tools_server.gate.unrecorded import MOST_RECEIPTS, unrecorded
 from tools_server.reach.outside import NOWHERE, Outside
 from tools_server.sdk.arguments import checked, printable, whole
 from tools_server.sdk.confirmation import ConfirmationLevel, ConfirmedCall, PersonAnswer
@@ -183,7 +183,7 @@ class Gate:
 
     @property
     def is_well(self) -> bool:
-        """Whether all that a new process would have is there; else it is better to start again."""
+        """Whether the way out of the house still stands; where it fell, only a new process gets one."""
         return self._outside.stands
 
     def usage(self, agent: str) -> Mapping[str, Any]:
@@ -483,12 +483,12 @@ class Gate:
         return self._record.write(entry.row(self._now(), seconds, process), durable=entry.durable)
 
     def record_unrecorded(self) -> None:
-        """Write the rows of changes that were committed when a kill came before their row. For the start of a server.
+        """Write the row of each change that a kill kept out of the record: at the start of a server.
 
         Raises `OSError` when the record cannot be read.
         """
         with opened(self._record.chain.file) as files:
-            receipts = list(self._state.receipts(LOOKED_RECEIPTS))
+            receipts = list(self._state.receipts(MOST_RECEIPTS))
             missing = unrecorded(receipts, newest_first(files))
         for receipt in missing:
             agent = AgentAccount(receipt.agent, ())

@@ -9,8 +9,8 @@ from itertools import islice
 from tools_server.sdk.state import StoredReceipt
 from wall.chain import Row
 
-LOOKED_RECEIPTS = 64  # more calls than can be under way when a server ends
-LOOKED_ROWS = 50_000  # a few days of reads between so many changes; takes a second at most
+MOST_RECEIPTS = 64  # more calls than can be under way when a server ends
+MOST_ROWS = 50_000  # a few days of reads between so many changes; takes a second at most
 
 
 def unrecorded(receipts: Sequence[StoredReceipt], rows: Iterable[Row]) -> list[StoredReceipt]:
@@ -19,16 +19,14 @@ def unrecorded(receipts: Sequence[StoredReceipt], rows: Iterable[Row]) -> list[S
     A receipt from before the rows is passed over: where a record was moved away, nothing can be said.
     """
     missing = {receipt.id: receipt for receipt in receipts}
-    began = math.inf
-    for row in islice(rows, LOOKED_ROWS):
+    oldest_at = math.inf
+    for row in islice(rows, MOST_ROWS):
         if not missing:
             break
-        began = at = row["at"] if isinstance(row.get("at"), int | float) else began
+        oldest_at = at = row["at"] if isinstance(row.get("at"), int | float) else oldest_at
         if id := row.get("receipt"):
             missing.pop(id, None)
         else:  # a call that was given up, or failed, has a row of its own for what it had done by then
             call = (row.get("agent"), row.get("tool"), row.get("turn"))
-            ended = [one.id for one in missing.values() if (one.agent, one.tool, one.turn) == call and one.at <= at]
-            for id in ended:
-                del missing[id]
-    return [receipt for receipt in reversed(missing.values()) if receipt.at >= began]
+            missing = {id: one for id, one in missing.items() if (one.agent, one.tool, one.turn) != call or one.at > at}
+    return [receipt for receipt in reversed(missing.values()) if receipt.at >= oldest_at]

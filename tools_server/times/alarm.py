@@ -24,7 +24,7 @@ class Alarm:
     name: str
     person: str
     room: str
-    device: str  # its `device_key`: a name comes back
+    device: str  # its `device_key`, for another may get its name
     made_at: float
     rule: str  # RRULE; "" is once
     start: str  # of the rule: ISO, on the clocks of the house

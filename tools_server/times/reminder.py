@@ -30,7 +30,7 @@ class Reminder:
     text: str
     person: str
     room: str
-    device: str  # its `device_key`: a name comes back
+    device: str  # its `device_key`, for another may get its name
     made_by: str
     made_at: float
     rule: str = ""

@@ -22,7 +22,7 @@ class Timer:
     id: str
     name: str
     room: str
-    device: str  # its `device_key`: a name comes back
+    device: str  # its `device_key`, for another may get its name
     person: str
     seconds: int
     deadline: float | None

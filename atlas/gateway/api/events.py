@@ -94,7 +94,7 @@ class EventStream:
                         device_id=actor.device_id,
                     )
                     stack.enter_context(speaking)
-                await request.state.here.revoked.wait()
+                await request.state.open_connection.revoked.wait()
             tasks.cancel_scope.cancel()
 
     async def _pass_on(self, number: int) -> None:
