@@ -23,7 +23,8 @@ from atlas.understanding.understanding import Understanding
 NO_TOOL = "I can't do that: I have no tool for it."
 UNSURE = ("gone", "timeout")  # of these nobody knows whether it was done after all
 TAKE_BACK = "Last I did this: {changed} Shall I take it back?"
-LATELY_SECONDS, MOST_LOOKED_AT = 3_600.0, 5  # what history.undo takes back by itself; changes among which it is
+LATELY_SECONDS = 3_600.0  # as long as history.undo takes something back by itself
+MOST_CHANGES = 5  # among which the newest is looked for that can be taken back
 ONE_AT_A_TIME = "The other one needs a yes of its own; please ask me for it again."
 
 Do = Callable[[str, Mapping[str, Any]], Awaitable[ToolResult]]
@@ -58,8 +59,9 @@ class Commands:
             return None if self._model_has_tools else await say(own(NO_TOOL), emit)
         if meant.custom and not commands:
             return await say(meant.custom.says, emit)
-        back = [(one.tool, *one.arguments) for one in commands] == [(UNDO,)]
-        if back and not any(map(_changed, turn.history)) and (question := await self._whether_to_take_back(turn, emit)):
+        undo_alone = [(one.tool, *one.arguments) for one in commands] == [(UNDO,)]
+        of_earlier = undo_alone and not any(map(_changed, turn.history))
+        if of_earlier and (question := await self._whether_to_take_back(turn, emit)):
             return question
         if half is None:
             says = meant.custom.says if meant.custom else ""
@@ -77,7 +79,7 @@ class Commands:
 
     async def _whether_to_take_back(self, turn: Turn, emit: Emit) -> AgentAnswer | None:
         """Ask about the person's last change where nothing was changed in this conversation; `None` for no such."""
-        call = ToolCall(fresh_id("call"), TOLD_LAST, {"count": MOST_LOOKED_AT})
+        call = ToolCall(fresh_id("call"), TOLD_LAST, {"count": MOST_CHANGES})
         result = await use(call, self._tools, turn, emit)
         changes = result.data.get("changes", ()) if result.ok else ()
         newest = next((one for one in changes if one["undo"] and turn.at - one["at"] < LATELY_SECONDS), None)

@@ -249,7 +249,7 @@ class DeviceStore:
         person: str | None = None,
         same_person: bool = False,
     ) -> bool:
-        """Call a device otherwise, or say in which room it stands and whose alone it is, "" for none and nobody.
+        """Give a device another name, or say in which room it stands and whose alone it is, "" for none and nobody.
 
         That holds from its next connection on; what is `None` stays. Under another name it is the same device, with
         all that goes by its id. False when there is none such. Raises `RequestError`, and then nothing is changed, for

@@ -308,14 +308,14 @@ def with_device_renamed(text: str, old: str, new: str) -> str:
     """Return the text of a table of rules in which every rule about a device is about it under its new name."""
     document = tomlkit.parse(text)
     for row in document.get("rule", ()):
-        devices = renamed(row.get("devices", ()), old, new)
+        devices = with_new_name(row.get("devices", ()), old, new)
         if devices != list(row.get("devices", ())):
             row["devices"] = devices
     return tomlkit.dumps(document)
 
 
-def renamed(names: Iterable[str], old: str, new: str) -> list[str]:
-    """Return names with one of them in place of another, in letters of whatever case."""
+def with_new_name(names: Iterable[str], old: str, new: str) -> list[str]:
+    """Return names with the new one in place of the old, in letters of whatever case."""
     return [new if name.casefold() == old.casefold() else name for name in names]
 
 

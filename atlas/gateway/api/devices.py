@@ -15,12 +15,12 @@ from atlas.gateway.api.caller import Caller, OwnerCaller
 from atlas.gateway.api.resource import resource
 from atlas.gateway.api.shapes import NAME_CHARACTERS, ApiReply, Body, OptionalName, SamePerson, ToolReply
 from atlas.store.devices import TERMINAL, DeviceStore, TokenDevice
-from atlas.store.settings_file import Changes, renamed, with_device_renamed
+from atlas.store.settings_file import Changes, with_device_renamed, with_new_name
 from wall.roles import Role
 
 router = resource("devices", asks=False)
 DeviceName = Annotated[str, Path(min_length=1, max_length=NAME_CHARACTERS)]
-DeviceLabel = Annotated[str, Field(min_length=1, max_length=NAME_CHARACTERS)]
+NewName = Annotated[str, Field(min_length=1, max_length=NAME_CHARACTERS)]
 
 
 class TokenDeviceItem(ApiReply):
@@ -51,7 +51,7 @@ class TokenDevicesReply(ApiReply):
 class TokenDeviceChange(Body):
     """Its name, where it stands and whose it is; empty for nowhere and nobody. What is left out stays."""
 
-    name: DeviceLabel | None = None
+    name: NewName | None = None
     room: OptionalName | None = None
     person: OptionalName | None = None
     same_person: SamePerson = False
@@ -79,7 +79,7 @@ async def change_device(caller: OwnerCaller, device: DeviceName, change: TokenDe
     by_hand: Sequence[str] = ()
     if change.name and change.name != before.name:
         try:
-            by_hand = await _follow(caller, before.name, change.name)
+            by_hand = await _rename_elsewhere(caller, before.name, change.name)
         except AtlasError:
             await devices.change(
                 change.name, new_name=before.name, room=before.room, person=before.person, same_person=True
@@ -107,7 +107,7 @@ async def _named(caller: Caller, device: str) -> TokenDevice:
     return named
 
 
-async def _follow(caller: Caller, old: str, new: str) -> Sequence[str]:
+async def _rename_elsewhere(caller: Caller, old: str, new: str) -> Sequence[str]:
     """Have whatever knows a device by its name know it by its new one: rules, agents, thresholds of wake words.
 
     Returns the parts that somebody has to start again. Raises `AtlasError`.
@@ -121,7 +121,7 @@ async def _follow(caller: Caller, old: str, new: str) -> Sequence[str]:
     if with_device_renamed(text, old, new) != text:
         await caller.use_owner_tool(ToolReply, "settings.change", names=["rule.devices"])
         by_hand = await settings.change_policy(partial(with_device_renamed, old=old, new=new))
-    if any(renamed(one.devices, old, new) != list(one.devices) for one in settings.config.agents.values()):
+    if any(with_new_name(one.devices, old, new) != list(one.devices) for one in settings.config.agents.values()):
         await caller.use_owner_tool(ToolReply, "settings.change", names=["agents.devices"])
         await settings.change(lambda: _agents_renamed(settings.config, old, new), {})
     caller.house.take_settings(settings.config)
@@ -129,7 +129,7 @@ async def _follow(caller: Caller, old: str, new: str) -> Sequence[str]:
 
 
 def _agents_renamed(config: Config, old: str, new: str) -> Changes:
-    agents = {name: renamed(one.devices, old, new) for name, one in config.agents.items() if one.devices}
+    agents = {name: with_new_name(one.devices, old, new) for name, one in config.agents.items() if one.devices}
     return {("agents", name): {"devices": devices} for name, devices in agents.items()}
 
 

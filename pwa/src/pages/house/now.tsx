@@ -129,7 +129,7 @@ function Usage() {
   );
 }
 
-const PRESENT_MS = 2_000; // who looks sees a request that is answered within seconds
+const PRESENT_MS = 2_000; // a request is answered within seconds, and is to be seen until then
 
 /** What is connected now, and where somebody talks. */
 function Present() {
