@@ -726,8 +726,7 @@ def _hour(when: str) -> str:
     """Return the hour that a moment names, in its words; "" when it names none."""
     clocks = [part.text for moment in moments.find(when) for part in moment.parts if part.kind == "clock"]
     hours = _HOUR.findall(clocks[0]) if clocks else []
-    past = hours and {"past", "to", "before"} & {*clocks[0].split()}
-    return hours[-1 if past else 0] if hours else ""
+    return hours[-1 if moments.names_hour_last(clocks[0]) else 0] if hours else ""
 
 
 def _took_back(history: Sequence[Message]) -> bool:

@@ -229,8 +229,12 @@ def _half_kept(clock: str, by: Moment) -> str:
 def _hour(clock: str) -> int:
     """Return the hour that a time of day names, of "ten past eight" the last of its numbers; 0 for none."""
     numbers = _HOURS.findall(clock)
-    past = any(word in clock.split() for word in ("past", "to", "before"))
-    return number_of(numbers[-1 if past else 0]) if numbers else 0
+    return number_of(numbers[-1 if names_hour_last(clock) else 0]) if numbers else 0
+
+
+def names_hour_last(clock: str) -> bool:
+    """Tell whether a time of day names its minutes before its hour: "ten past eight"."""
+    return not {"past", "to", "before"}.isdisjoint(clock.split())
 
 
 def day_of(text: str) -> str:

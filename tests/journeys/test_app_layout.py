@@ -48,6 +48,7 @@ def test_how_many_cards_there_are_stands_at_the_height_of_the_columns_name(own_h
     middle = """one => { const words = document.createRange(); words.selectNodeContents(one);
                 const box = words.getBoundingClientRect(); return (box.top + box.bottom) / 2; }"""
     with opened(own_house, path="board", viewport=DESK) as page:
+        expect(page.locator(".column h2")).not_to_have_count(0)
         for column in page.locator(".column h2").all():
             name = column.evaluate(f"one => ({middle})(one.firstChild)")
             count = column.locator(".count")
