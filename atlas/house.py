@@ -8,7 +8,7 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequenc
 from contextlib import AbstractContextManager, AsyncExitStack, ExitStack, asynccontextmanager
 from dataclasses import dataclass, field, replace
 from datetime import tzinfo
-from typing import Any, Protocol
+from typing import Any, ParamSpec, Protocol
 from weakref import WeakValueDictionary
 
 import anyio
@@ -18,7 +18,7 @@ from atlas.agents import prompt
 from atlas.agents.agent import Agent, AgentAnswer
 from atlas.agents.answer_provenance import AnswerProvenance
 from atlas.agents.taught_sentences import Teaching
-from atlas.bell import Expect, Play, RecordedWords, Ring, Ringing, Say, Show, Speaker, Speakers, spoken_to_any
+from atlas.bell import Expect, Play, Ring, Say, Show, Speaker, Speakers, spoken_to_any
 from atlas.changes import Changes
 from atlas.config import Config
 from atlas.confirmations import HouseConfirmations, MissedConfirmation, WaitingConfirmation
@@ -60,6 +60,7 @@ GOODBYE_SECONDS = 1.0  # a door whose turn was cancelled gets this long to take 
 MOST_DEEDS = 20  # of one turn, and
 SENTENCE_CHARACTERS = 1_000  # of one deed, that a page can show again
 WARMING = "Who wrote the song about the yellow submarine?"  # no command, and no wish for a tool
+P = ParamSpec("P")
 log = logging.getLogger("atlas")
 
 
@@ -373,42 +374,29 @@ class House:
         play: Play | None = None,
         device_id: str = "",
     ) -> AbstractContextManager[None]:
-        """Let the house speak through `device` inside the block. `say` returns when the device took the words.
+        """Let the house speak through `device` inside the block.
 
-        One that rings says what is due by `ring`, after a tone; one that rings without the house too is told by
-        `expect` what is coming; one that does not reside is told what is for it or its room alone.
-
-        It raises `AtlasError`, or anyio's errors of a broken stream, when the device did not.
+        `say` returns when the device took the words, and raises `AtlasError`, or anyio's errors of a broken stream, if
+        it did not. One that rings says what is due by `ring`, after a tone; one that rings without the house too is
+        told by `expect` what is coming; one that does not reside is told what is for it or its room alone.
         """
-
-        async def say_in_between(text: str) -> None:
-            try:
-                await say(text)
-            finally:
-                self._confirmations.said_in_between(device_id or device)
-
-        async def ring_in_between(text: str, ringing: Ringing) -> None:
-            assert ring
-            try:
-                await ring(text, ringing)
-            finally:
-                self._confirmations.said_in_between(device_id or device)
-
-        async def play_in_between(words: RecordedWords) -> None:
-            assert play
-            try:
-                await play(words)
-            finally:
-                self._confirmations.said_in_between(device_id or device)
-
+        key = device_id or device
+        ring, play = (ring and self._in_between(key, ring)), (play and self._in_between(key, play))
+        say = self._in_between(key, say)
         return self._speakers.connected(
-            Speaker(
-                *(device, room, say_in_between, show, ring_in_between if ring else None, expect, resides),
-                play_in_between if play else None,
-                person,
-                device_id,
-            )
+            Speaker(device, room, say, show, ring, expect, resides, play, person, device_id)
         )
+
+    def _in_between(self, device_key: str, tell: Callable[P, Awaitable[None]]) -> Callable[P, Awaitable[None]]:
+        """Return what tells something on a device, and then notes that what was asked there has to be asked again."""
+
+        async def tell_in_between(*words: P.args, **options: P.kwargs) -> None:
+            try:
+                await tell(*words, **options)
+            finally:
+                self._confirmations.said_in_between(device_key)
+
+        return tell_in_between
 
     def speaking_rooms(self, but: str) -> Sequence[str]:
         """Return the rooms in which a device is connected, other than that of the key `but`."""
