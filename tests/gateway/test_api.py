@@ -9,6 +9,7 @@ from dataclasses import replace
 from urllib.parse import quote
 
 import anyio
+import pytest
 
 from atlas.conversation import HOUSE, Actor, Turn, fresh_id
 from atlas.egress import EgressRecord, Tunnel
@@ -484,21 +485,23 @@ async def test_a_name_that_no_device_may_get_changes_nothing(config, data):
         assert (await owner.patch("/api/devices/the adult", json={"name": "The adult"})).status_code == 200
 
 
-async def test_a_device_keeps_its_name_where_its_rules_cannot_follow(config, data, monkeypatch):
+@pytest.mark.parametrize("step", ["_restart", "change"], ids=["rules", "agents"])
+async def test_a_device_keeps_its_name_and_its_rules_where_something_cannot_follow(config, data, monkeypatch, step):
     async with api_house(config, data) as world, world.http("owner") as owner:
-        settings = world.house.settings = settings_of(data)
+        settings = world.house.settings = settings_of(data, '[agents.work]\ndevices = ["the adult"]\n')
         rule = {"then": "deny", "because": "No.", "tools": ["timers.start"], "devices": ["the adult"]}
         assert (await owner.put("/api/rules/no-timers", json=rule)).status_code == 200
 
-        async def full(_config):
+        async def full(*_):
             raise StoreError("the disk is full")
 
-        monkeypatch.setattr(settings, "_restart", full)
+        monkeypatch.setattr(settings, step, full)
         refused = await owner.patch("/api/devices/the adult", json={"name": "phone", "room": "Attic"})
         assert refused.status_code >= 400
         assert [(one.name, one.room) for one in await world.devices.list() if one.role == "adult"] == [
             ("the adult", "Kitchen")
         ]
+        assert tomllib.loads((data / "policy.toml").read_text())["rule"][-1]["devices"] == ["the adult"]
 
 
 async def test_the_owner_sees_how_long_answers_took_and_no_words(config, data):

@@ -116,14 +116,14 @@ async def _rename_elsewhere(caller: Caller, old: str, new: str) -> Sequence[str]
     settings = caller.house.settings
     if settings is None:
         return ()
-    by_hand: Sequence[str] = ()
-    text = settings.read_policy()
-    if with_device_renamed(text, old, new) != text:
-        await caller.use_owner_tool(ToolReply, "settings.change", names=["rule.devices"])
-        by_hand = await settings.change_policy(partial(with_device_renamed, old=old, new=new))
     if any(with_new_name(one.devices, old, new) != list(one.devices) for one in settings.config.agents.values()):
         await caller.use_owner_tool(ToolReply, "settings.change", names=["agents.devices"])
         await settings.change(lambda: _agents_renamed(settings.config, old, new), {})
+    by_hand: Sequence[str] = ()
+    text = settings.read_policy()
+    if with_device_renamed(text, old, new) != text:  # the last of all: where anything fails, rules know the old name
+        await caller.use_owner_tool(ToolReply, "settings.change", names=["rule.devices"])
+        by_hand = await settings.change_policy(partial(with_device_renamed, old=old, new=new))
     caller.house.take_settings(settings.config)
     return by_hand
 
