@@ -388,13 +388,14 @@ class Dialogue:
 
     def taken_off(self, text: str, last: EarlierTurn) -> tuple[Command, ...]:
         """Return the taking off of one thing that was just put on a list: "no bread, we have some"."""
-        match = self._none_of.fullmatch(text.strip()) if last.last and last.last.name == "lists.add" else None
-        items = [str(item) for item in last.last.arguments.get("items", ())] if match and last.last else []
-        meant = [item for item in items if match and item.casefold() == match["item"].casefold()]
-        if len(meant) != 1 or not last.last or not last.changed[-1]:
+        call, match = last.last, self._none_of.fullmatch(text.strip())
+        if call is None or call.name != "lists.add" or not last.changed[-1] or not match:
             return ()
-        given = {key: value for key, value in last.last.arguments.items() if key == "list"}
-        return (Command("lists.remove", {"items": meant, **given}),)
+        items = [
+            item for item in map(str, call.arguments.get("items", ())) if item.casefold() == match["item"].casefold()
+        ]
+        given = {key: value for key, value in call.arguments.items() if key == "list"}
+        return (Command("lists.remove", {"items": items, **given}),) if len(items) == 1 else ()
 
     def supposes(self, text: str) -> bool:
         """Tell whether words may ask about a thing as well as want the same for it: "what about the bedroom?"."""
@@ -493,8 +494,8 @@ class Dialogue:
                 return about(thing) or None if thing else None
             case "both" | "several" if len(things) == 1:
                 alike = [thing for thing in (_one_before(exchanges, refers.lastgroup == "both"), things[0]) if thing]
-                of_kinds = len(alike) == 1 or alike[0].kind != alike[1].kind
-                if refers.lastgroup == "both" and of_kinds and not self._switches.search(words):
+                no_pair = len(alike) == 1 or alike[0].kind != alike[1].kind
+                if refers.lastgroup == "both" and no_pair and not self._switches.search(words):
                     alike = _pair_in_room(things[0], names) or alike  # "is the south blind down?", "close both"
                 if refers.lastgroup == "both" and len(alike) != 2:
                     return None

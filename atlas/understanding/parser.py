@@ -49,7 +49,7 @@ from atlas.understanding.spoken_tools import open_spoken_tools
 
 LONGEST_CHARACTERS = 300
 LONGEST_PIECES = 40
-_ROBOTS = ("vacuum", "mower")  # which can be somewhere
+_ROBOTS = ("vacuum", "mower")  # of all devices they alone can be somewhere
 SILENT = ("nothing", "talk", "cannot", "health", "emergency")
 _ORDINARY = ("nothing", "talk")  # where a likely wish is asked about
 AMEND = "amend"  # puts right what was done just before: another time, thing or number in its place
