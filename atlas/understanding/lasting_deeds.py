@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, Literal
 
+from atlas.understanding.home_tools import TARGETS
 from atlas.understanding.slots import LATER, Command, for_now
 
 UNDO = "history.undo"
+EndState = Literal["", "back", "off"]  # as it is said: "… and then back", "… and then off"
 _ENDS = {"home.open": "home.close"}  # never the other way: what is shut or locked is not opened when nobody looks
 
 
@@ -24,18 +26,21 @@ def for_a_while(commands: Sequence[Command]) -> tuple[Command, ...]:
     return (*now, *then)
 
 
-def with_end(commands: Sequence[Command], when: Mapping[str, Any], *, back: bool = False) -> tuple[Command, ...]:
+def with_end(commands: Sequence[Command], when: Mapping[str, Any], end: EndState = "") -> tuple[Command, ...]:
     """Return deeds, and what ends each then: what was turned on goes off, what plays stops, all else is put back.
 
-    `back`: what was turned on is put back as well; it may have been on before.
+    Where `end` is "back" what was turned on is put back as well, for it may have been on before; where it is "off" what
+    was set goes off.
     """
-    return (*commands, *(Command(UNDO, {}).later(**when) if back else _end(one).later(**when) for one in commands))
+    return (*commands, *(_end(one, end).later(**when) for one in commands))
 
 
-def _end(command: Command) -> Command:
+def _end(command: Command, end: EndState) -> Command:
     tool, given = command.tool, command.arguments
-    if tool == "home.turn" and given.get("on"):
-        return Command(tool, {**given, "on": False})
+    if end == "back":
+        return Command(UNDO, {})
+    if (tool == "home.turn" and given.get("on")) or (tool in ("home.set", "home.adjust") and end == "off"):
+        return Command("home.turn", {**{name: given[name] for name in TARGETS if name in given}, "on": False})
     if tool == "home.play":
         return Command("home.pause", {name: given[name] for name in ("device", "room") if given.get(name)})
     return Command(UNDO, {})

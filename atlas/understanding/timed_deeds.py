@@ -19,7 +19,7 @@ from atlas.understanding import durations, moments
 from atlas.understanding.command_traits import of_home, only_look
 from atlas.understanding.dialogue import UNDO
 from atlas.understanding.dialogue_turn import DialogueTurn, SpokenTurn, Understand
-from atlas.understanding.lasting_deeds import with_end
+from atlas.understanding.lasting_deeds import EndState, with_end
 from atlas.understanding.meaning import NO_DEED, TurnMeaning
 from atlas.understanding.moments import MomentPart
 from atlas.understanding.patterns import pattern
@@ -132,7 +132,7 @@ class TimedDeeds:
         back = bool(self._back.fullmatch(_named(match, "end")))
         if not back and not all(one.tool == "home.turn" and one.arguments.get("on") for one in deeds.commands):
             return None
-        return self._ended(deeds, when, back=back)
+        return self._ended(deeds, when, "back" if back else "")
 
     def _for_a_timer(self, text: str, turn: DialogueTurn) -> TurnMeaning | None:
         """Return deeds at the end of a timer: "turn it off when the pasta timer goes", "… when the beans are done"."""
@@ -152,7 +152,7 @@ class TimedDeeds:
         rest = self._bare(f"{text[: match.start()]} {text[match.end() :]}")
         when = {"timer": name or "timer"}
         if back := self._back.search(rest):  # "two degrees more, and back when the timer rings"
-            return self._ended(self._deeds(self._bare(rest[: back.start()]), turn.heard), when, back=True)
+            return self._ended(self._deeds(self._bare(rest[: back.start()]), turn.heard), when, "back")
         deeds = self._deeds(rest, turn.heard) or self._deeds(rest, _past_the_last(turn))  # "it" is not the timer
         return self._later(deeds, when)
 
@@ -172,9 +172,9 @@ class TimedDeeds:
                 return None
             mark = others[0][0]
             rest = rest.replace(_clause_at(rest, *others[0].span()), " ", 1)
-        back = self._back.search(rest)
-        if end := back or self._off.search(rest):
-            rest = rest[: end.start()]
+        back, off = self._back.search(rest), self._off.search(rest)
+        if last := back or off:
+            rest = rest[: last.start()]
         keeps = self._keeps.search(rest)
         if _TIME.search(rest) or (not keeps and not self._is_of_a_deed(clause, match[0], turn)):
             return None
@@ -184,7 +184,7 @@ class TimedDeeds:
             return self._later(self._deeds(self._turns_off.format(thing), turn.heard), when)
         if self._grammar.is_negated(rest, turn.names):
             return None
-        return self._ended(self._deeds(self._bare(rest), turn.heard), when, back=bool(back))
+        return self._ended(self._deeds(self._bare(rest), turn.heard), when, "back" if back else "off" if off else "")
 
     def _put_off(self, text: str, times: Sequence[SpokenTime], turn: DialogueTurn) -> TurnMeaning | None:
         """Return deeds for later, where a reason stands beside their time: "once they're asleep, like in an hour"."""
@@ -322,11 +322,11 @@ class TimedDeeds:
 
         return _each_way(meant, put_off) if meant and when else None
 
-    def _ended(self, meant: TurnMeaning, when: Mapping[str, Any], *, back: bool = False) -> TurnMeaning | None:
+    def _ended(self, meant: TurnMeaning, when: Mapping[str, Any], end: EndState = "") -> TurnMeaning | None:
         """Return deeds for now, and their end then."""
         if not meant or not of_home((*meant.commands, *meant.in_question)):
             return None
-        return _each_way(meant, lambda deeds: with_end(deeds, when, back=back))
+        return _each_way(meant, lambda deeds: with_end(deeds, when, end))
 
 
 def _each_way(meant: TurnMeaning, made: Callable[[Sequence[Command]], tuple[Command, ...]]) -> TurnMeaning:

@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from atlas.understanding.grammar import open_grammar
+from atlas.understanding.home_tools import TARGETS
 from tests.understanding.both_languages import meant
 from tests.understanding.talking import GERMAN_NAMES, NAMES, Talk
 
@@ -84,6 +85,22 @@ def test_what_is_turned_on_for_a_while_goes_off(language: str, text: str, when: 
     on, off = meant(text, language).commands
     assert (on.tool, on.arguments["on"]) == ("home.turn", True)
     assert (off.due_tool, off.due_arguments["on"], _when(off.arguments)) == ("home.turn", False, when)
+
+
+@pytest.mark.parametrize(
+    ("language", "text", "when"),
+    [
+        ("en", "put the living room heating on 22 for an hour, then off", 3600),
+        ("en", "dim the hall light for ten minutes then turn it off", 600),
+        ("de", "stell die Büroheizung für zwei Stunden auf 22 und dann aus", 7200),
+    ],
+)
+def test_what_is_set_for_a_while_and_then_off_goes_off(language: str, text: str, when: Any) -> None:
+    made, off = meant(text, language).commands
+    assert made.tool in ("home.set", "home.adjust")
+    assert (off.due_tool, off.due_arguments["on"], _when(off.arguments)) == ("home.turn", False, when)
+    for target in TARGETS:
+        assert off.due_arguments.get(target) == made.arguments.get(target)
 
 
 @pytest.mark.parametrize(
