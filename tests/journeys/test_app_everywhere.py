@@ -133,6 +133,7 @@ def test_five_hundred_messages_are_scrolled_through_without_losing_the_next_one(
         say(page, "what day is it")
         assert answer(page)
         page.wait_for_function(AT_THE_END)
+        assert page.evaluate("document.documentElement.scrollHeight <= innerHeight"), "the page itself does not scroll"
 
 
 def test_what_each_page_weighs_is_within_its_budget(capsys):

@@ -126,9 +126,9 @@ def test_what_is_offered_to_be_said_is_what_the_house_understands(
     with opened(house, locale=locale) as page:
         connected(page)
         idea = {"en": "What time is it?", "de": "Wie spät ist es?"}[spoken]
-        expect(page.locator(".ideas").get_by_role("button").first).to_have_text(idea)
+        expect(page.locator(".ideas").get_by_role("button").first).to_have_text(idea, timeout=ANSWER_MS)
         note = page.get_by_text(re.compile("This house understands German|Dieses Haus versteht Englisch"))
-        expect(note).to_have_count(0 if locale[:2] == spoken else 1)
+        expect(note).to_have_count(0 if locale[:2] == spoken else 1, timeout=ANSWER_MS)
 
 
 GERMAN_TALK, ENGLISH_TALK = ("wie spät ist es", r"Es ist \d.*"), ("what time is it", r"It's .*")
