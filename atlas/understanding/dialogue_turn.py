@@ -16,6 +16,8 @@ from atlas.understanding.relative_moments import RelativeMoments
 from atlas.understanding.sentence_reader import SentenceReader
 from atlas.understanding.slots import LATER
 
+OF_LISTS = ("lists.check", "lists.remove", "tasks.done", "tasks.remove")  # done to what stands on one
+
 
 @dataclass(frozen=True, slots=True)
 class SpokenTurn:
@@ -127,6 +129,8 @@ def _before(exchanges: Sequence[EarlierTurn]) -> Before:
     for exchange in exchanges[:2]:
         if exchange.tried and (call := exchange.tried[-1]).name != UNDO:
             tool, arguments = call.name, call.arguments
+            if call not in exchange.calls and tool in OF_LISTS:
+                return NOTHING  # "there is no milk on the list": what is said next is no other thing on it
             if tool == LATER:
                 inner = arguments.get("arguments")
                 tool, arguments = str(arguments.get("tool", "")), inner if isinstance(inner, Mapping) else {}

@@ -170,8 +170,19 @@ class Requests:
         if stops and (leans := self._continuations.reference(turn)):
             return leans  # "stop it", of what was just set going
         if turn.parse.is_sure() and any(is_unknown(command, turn.names) for command in commands):
-            return parsed(turn.parse, turn.before)
+            strange = self._names_another(commands, turn)
+            return TurnMeaning(commands=commands) if strange else parsed(turn.parse, turn.before)
         return self._reconsidered(commands, turn)
+
+    def _names_another(self, commands: Sequence[Command], turn: DialogueTurn) -> bool:
+        """Whether a name that nothing here has is taken for what was spoken of before: "the pool light"."""
+        meant = {one.arguments.get("device") for one in turn.parse.commands}
+        names = [str(one.arguments["device"]) for one in commands if is_unknown(one, turn.names)]
+        nouns = [
+            self._frames.lexicon.known_tokens(one.split()[-1], turn.names) for one in names
+        ]  # not "the silly thing"
+        strange = all(nouns) and not any(self._frames.knows_all(one, turn.names) for one in names)
+        return strange and meant <= {*turn.before.devices}
 
     def at_several_moments(self, turn: DialogueTurn) -> TurnMeaning | None:
         """Return what is wished for several moments, once for each: "wake me at six and at half past six"."""
