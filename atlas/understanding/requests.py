@@ -178,10 +178,7 @@ class Requests:
         """Whether a name that nothing here has is taken for what was spoken of before: "the pool light"."""
         meant = {one.arguments.get("device") for one in turn.parse.commands}
         names = [str(one.arguments["device"]) for one in commands if is_unknown(one, turn.names)]
-        nouns = [
-            self._frames.lexicon.known_tokens(one.split()[-1], turn.names) for one in names
-        ]  # not "the silly thing"
-        strange = all(nouns) and not any(self._frames.knows_all(one, turn.names) for one in names)
+        strange = not any(self._frames.knows_all(one, turn.names) for one in names)
         return strange and meant <= {*turn.before.devices}
 
     def at_several_moments(self, turn: DialogueTurn) -> TurnMeaning | None:

@@ -563,6 +563,13 @@ async def test_a_timer_that_has_just_rung_here_is_snoozed_and_one_of_another_roo
     assert (await world.refused("alarms.snooze", actor=KITCHEN)).text == "Nothing is ringing."
 
 
+async def test_a_timer_that_has_ended_and_was_not_announced_yet_is_snoozed_too(world: Any) -> None:
+    await world.ok("timers.start", actor=KITCHEN, seconds=60, name="egg")
+    world.pass_seconds(61)
+    assert await world.said("alarms.snooze", actor=KITCHEN, minutes=5) == "Snoozed for 5 minutes."
+    assert await world.said("timers.left", actor=KITCHEN, name="egg") == "Your egg timer has 5 minutes left."
+
+
 async def test_a_page_of_another_language_is_answered_in_it_and_the_timer_rings_in_one_of_the_house(world):
     world.speak_aloud("en")
     world.language = "de"

@@ -61,12 +61,7 @@ def stop_rung(call: Call, timers: Sequence[Timer]) -> tuple[Result, Timer]:
 
 def snooze_timers(call: Call, seconds: float) -> int:
     """Let the timers that have just rung where somebody asks run again, in a transaction; return how many."""
-    now = call.now()
-    rows = call.state.rows(
-        "SELECT * FROM timers WHERE announced_at > ? AND (device = ? OR (room != '' AND room = ?))",
-        *(now - JUST_RUNG_SECONDS, call.actor.device_key, call.actor.room),
-    )
-    rung = [Timer(**dict(row)) for row in rows]
+    now, rung = call.now(), rung_here(call)
     _refuse_by_rules(call, "timers.add", rung)
     for timer in rung:
         call.state.run(
