@@ -540,6 +540,11 @@ async def test_one_that_was_announced_is_remembered_while_others_run(world: Any)
     assert await world.said("timers.left") == "Your roast timer has 1 hour and 49 minutes left."
 
 
+async def test_a_german_compound_names_the_timer_that_its_first_part_does(world: Any) -> None:
+    await world.ok("timers.start", seconds=600, name="Nudel")
+    assert await world.said("timers.pause", name="Nudeltimer") == "Nudel timer paused with 10 minutes left."
+
+
 async def test_a_room_may_be_said_with_its_article(world: Any) -> None:
     await world.ok("timers.start", seconds=600, room="the kitchen")
     await world.ok("timers.start", seconds=600, room="study")

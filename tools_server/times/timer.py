@@ -61,12 +61,13 @@ class Timer:
 
 
 def plain_name(name: str) -> str:
-    """Return a name as timers keep it: "my Pizza Timer" → "pizza"."""
+    """Return a name as timers keep it: "my Pizza Timer" → "pizza", "Nudeltimer" → "nudel"."""
     words = ["".join(c for c in word if c.isprintable()) for word in name.casefold().split()]
     while words and words[0] in ("a", "an", "the", "my", "our"):
         words = words[1:]
     while words and words[-1] in ("timer", "timers"):
         words = words[:-1]
+    words = [*words[:-1], *(word.removesuffix("timer").rstrip("-") for word in words[-1:])]
     return " ".join(word for word in words if word)
 
 
