@@ -266,10 +266,8 @@ class DeviceStore:
             if row is None:
                 return False
             called, whose, where = row
-            if new_name is not None and new_name.casefold() != called.casefold():
-                if called == TERMINAL:
-                    raise RequestError("the house's own terminal cannot be renamed", code="invalid_name", param="name")
-                _refuse_taken(connection, new_name)
+            if new_name is not None:
+                _refuse_rename(connection, called, new_name)
             if person is not None:
                 whose = _person_of(connection, person, same_person or whose.casefold() == person.casefold())
             where = where if room is None else room
@@ -278,6 +276,11 @@ class DeviceStore:
             return True
 
         return await self._database.write(write)
+
+    async def check_rename(self, name: str, new_name: str) -> None:
+        """Raise `RequestError` where a device may not get a name."""
+        _check_name(new_name)
+        await self._database.read(lambda connection: _refuse_rename(connection, name, new_name))
 
     async def check_person(self, person: str, *, same_person: bool) -> None:
         """Raise `RequestError` for a person who is known already and not said to be the same; for an invitation."""
@@ -349,6 +352,13 @@ def _refuse_taken(connection: sqlite3.Connection, name: str) -> None:
             param="name",
             hint=f"choose another name, or take that token back first: atlas token revoke {name!r}",
         )
+
+
+def _refuse_rename(connection: sqlite3.Connection, name: str, new_name: str) -> None:
+    if name == TERMINAL != new_name:
+        raise RequestError("the house's own terminal cannot be renamed", code="invalid_name", param="name")
+    if name.casefold() != new_name.casefold():
+        _refuse_taken(connection, new_name)
 
 
 def _is_name(name: str) -> bool:

@@ -109,7 +109,7 @@ async def test_a_device_gets_no_name_that_another_has_in_letters_of_whatever_cas
     async with open_devices(data) as devices:
         for name in ("küche", "phone", TERMINAL):
             await devices.create(name, "owner")
-        for name, new in (("phone", "KÜCHE"), ("phone", ".."), (TERMINAL, "console")):
+        for name, new in (("phone", "KÜCHE"), ("phone", ".."), (TERMINAL, "console"), (TERMINAL, "Owner")):
             with pytest.raises(RequestError):
                 await devices.change(name, new_name=new)
         assert await devices.change("phone", new_name="Phone")
