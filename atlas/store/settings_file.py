@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import glob
 import json
 import logging
 from collections.abc import Awaitable, Callable, Collection, Iterable, Mapping, Sequence
@@ -21,6 +22,7 @@ from atlas.errors import ConfigError, EngineError, RequestError, StoreError
 from atlas.shipped import shipped
 from atlas.store.backup_contents import JOURNAL
 from wall.files import delete_drafts, delete_drafts_of, sync_folder, write_whole
+from wall.patterns import fits_any, plain
 
 Section = tuple[str, ...]  # of atlas.toml; a last part that is a number, such as "0", is one of several tables
 Changes = Mapping[Section, Mapping[str, Any] | None]  # a value that is None is taken out, and so is such a section
@@ -304,12 +306,19 @@ def without_rule(text: str, id: str) -> str:
     return tomlkit.dumps(document)
 
 
-def with_device_renamed(text: str, old: str, new: str) -> str:
-    """Return the text of a table of rules in which every rule about a device is about it under its new name."""
-    document = tomlkit.parse(text)
+def with_device_renamed(text: str, old: str, new: str, *, both: bool = False) -> str:
+    """Return the text of a table of rules in which every rule about a device is about it under its new name.
+
+    With `both` it is so under the old one, too: while a device is renamed, no rule is ever without it.
+    """
+    document, named = tomlkit.parse(text), glob.escape(new)
     for row in document.get("rule", ()):
-        devices = with_new_name(row.get("devices", ()), old, new)
-        if devices != list(row.get("devices", ())):
+        before = list(row.get("devices", ()))
+        devices = [named if plain(one) in (plain(old), plain(glob.escape(old))) else one for one in before]
+        if before and fits_any(before, old) and not fits_any(devices, new):
+            devices.append(named)  # known by a pattern that does not fit the new name
+        devices = list(dict.fromkeys([*before, *devices] if both else devices))
+        if devices != before:
             row["devices"] = devices
     return tomlkit.dumps(document)
 

@@ -20,6 +20,7 @@ from atlas.recent_log import RecentLog
 from atlas.store.devices import TERMINAL
 from tests.gateway.api_house import api_house
 from tests.gateway.test_setting_forms import settings_of
+from wall.patterns import fits_any
 
 LONG_NOTE = "# Boiler\n\n" + "\n".join(f"- line {number} of *many*" for number in range(300))  # over 1,900 characters
 
@@ -476,13 +477,39 @@ async def test_a_name_that_no_device_may_get_changes_nothing(config, data):
     async with api_house(config, data) as world, world.http("owner") as owner, world.http("adult") as adult:
         await world.devices.create(TERMINAL, "owner")
         before = [(one.name, one.room) for one in await world.devices.list()]
-        wrong = [("the adult", "THE CHILD"), ("the adult", "-x"), ("the adult", "x" * 41), (TERMINAL, "console")]
+        wrong = [("the adult", "THE CHILD"), ("the adult", "-x"), ("the adult", "x" * 41)]
+        wrong += [(TERMINAL, "console"), (TERMINAL, TERMINAL.upper())]
         for device, name in wrong:
             refused = await owner.patch(f"/api/devices/{device}", json={"name": name, "room": "Attic"})
             assert refused.status_code == 400, refused.text
         assert (await adult.patch("/api/devices/the adult", json={"name": "boss"})).status_code == 403
         assert [(one.name, one.room) for one in await world.devices.list()] == before
         assert (await owner.patch("/api/devices/the adult", json={"name": "The adult"})).status_code == 200
+
+
+async def test_at_no_moment_of_its_renaming_is_a_device_without_the_rules_about_it(config, data, monkeypatch):
+    async with api_house(config, data) as world, world.http("owner") as owner:
+        settings = world.house.settings = settings_of(data)
+        token = await world.devices.create("Tablet", "child")
+        for id, devices in (("by-name", ["TABLET"]), ("by-pattern", ["*blet", "hall"])):
+            rule = {"then": "deny", "because": "No.", "tools": ["timers.start"], "devices": devices}
+            assert (await owner.put(f"/api/rules/{id}", json=rule)).status_code == 200
+        seen = []
+
+        def rules():
+            return [row["devices"] for row in tomllib.loads((data / "policy.toml").read_text())["rule"][-2:]]
+
+        async def restart(_config):
+            name = (await world.devices.find(token)).device
+            seen.append((name, [fits_any(devices, name) for devices in rules()]))
+            return ()
+
+        monkeypatch.setattr(settings, "_restart", restart)
+        assert (await owner.patch("/api/devices/tablet", json={"name": "Pad [attic]"})).status_code == 200
+        assert seen == [("Tablet", [True, True]), ("Pad [attic]", [True, True])]
+        assert rules() == [["Pad [[]attic]"], ["*blet", "hall", "Pad [[]attic]"]]
+        assert (await owner.patch("/api/devices/Pad [attic]", json={"name": "Tablet"})).status_code == 200
+        assert rules() == [["Tablet"], ["*blet", "hall", "Tablet"]]
 
 
 @pytest.mark.parametrize("step", ["_restart", "change"], ids=["rules", "agents"])

@@ -18,10 +18,10 @@ from tools_server.values.policy import (
     Rule,
     Verdict,
     decide,
-    fits_any,
 )
 from tools_server.values.prove import SoundnessQuestion, prove
 from tools_server.values.rules import RulesWrong
+from wall.patterns import fits_any
 
 FAMILY = AgentAccount("family", ("*",))
 ADULT = {"role": "adult"}

@@ -18,8 +18,9 @@ from typing import Any
 from tools_server.gate.record_tail import Newest
 from tools_server.values.language import counted
 from tools_server.values.language import text as _
-from tools_server.values.policy import Action, AgentAccount, CallActor, Decision, Policy, RateLimit, fits_any
+from tools_server.values.policy import Action, AgentAccount, CallActor, Decision, Policy, RateLimit
 from wall.chain import Row
+from wall.patterns import fits_any
 from wall.roles import NOBODY
 
 GUESTS_PART = 10  # the part of an agent's budget that all guests together may spend, so that they spend nobody else's

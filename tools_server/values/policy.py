@@ -7,7 +7,6 @@ table that fits, and the taint of a caller who was given words of others. What n
 
 from __future__ import annotations
 
-import unicodedata
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
@@ -15,6 +14,7 @@ from fnmatch import fnmatchcase
 from typing import Any, Literal
 
 from tools_server.values.language import text as _
+from wall.patterns import fits_any
 from wall.roles import NOBODY, may
 
 OWN_ROOT = "*"  # as an action's root: the agent's own, whichever it is
@@ -278,30 +278,6 @@ def _wall(agent: AgentAccount, actor: CallActor, action: Action) -> Decision:
         return deny("agent.tools", _("The {name} agent may not use {tool}."))
     reason = _("The {name} agent may use {pattern}.").format(name=agent.name, pattern=action.tool)
     return Decision("allow", f"agent.tools:{granted}", reason)
-
-
-def fits_any(patterns: tuple[str, ...], value: str) -> bool:
-    """Whether a value fits one of the patterns, as texts are compared; no patterns fit everything."""
-    return not patterns or any(fnmatchcase(plain(value), plain(pattern)) for pattern in patterns)
-
-
-def plain(text: str) -> str:
-    """Return a text as rules compare texts: by what a person sees of it.
-
-    Case, width, kinds of space, apostrophe and hyphen, and what cannot be seen make no difference. (Letters of other
-    alphabets that look alike do: what a name stands for is asked about by its own name, see `Call.permit`.)
-    """
-    if text.isascii() and text.isprintable():
-        return " ".join(text.casefold().split())
-    shown = (_ALIKE.get(c, c) for c in unicodedata.normalize("NFKC", text) if c.isspace() or not _hidden(c))
-    return " ".join(unicodedata.normalize("NFKC", "".join(shown).casefold()).split())
-
-
-_ALIKE = {**dict.fromkeys("‘’ʼ`´ʹ′‛", "'"), **dict.fromkeys("“”„‟″", '"'), **dict.fromkeys("‐‑‒–—−﹘", "-")}
-
-
-def _hidden(character: str) -> bool:
-    return unicodedata.category(character)[0] == "C" or character in "\u034f\u115f\u1160\u3164\ufe0f"
 
 
 def _argued(patterns: tuple[str, ...], value: Any) -> bool:

@@ -34,10 +34,9 @@ from tools_server.values.policy import (
     Hours,
     Policy,
     Rule,
-    fits_any,
-    plain,
 )
 from tools_server.values.rules import RulesWrong
+from wall.patterns import fits_any, plain
 from wall.roles import NOBODY, ROLES
 
 # z3 carries no types of its own.

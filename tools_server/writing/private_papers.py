@@ -10,7 +10,8 @@ from __future__ import annotations
 import hashlib
 import re
 
-from tools_server.values.policy import CallActor, plain
+from tools_server.values.policy import CallActor
+from wall.patterns import plain
 from wall.roles import NOBODY
 
 PEOPLE = "facts/people"

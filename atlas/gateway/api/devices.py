@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Annotated
 
@@ -72,20 +72,12 @@ async def change_device(caller: OwnerCaller, device: DeviceName, change: TokenDe
     """
     devices = devices_of(caller)
     before = await _named(caller, device)
-    if not await devices.change(
-        device, new_name=change.name, room=change.room, person=change.person, same_person=change.same_person
-    ):
+    name = change.name or before.name
+    await devices.check_rename(before.name, name)
+    if not await devices.change(before.name, room=change.room, person=change.person, same_person=change.same_person):
         raise _unknown(device)
-    by_hand: Sequence[str] = ()
-    if change.name and change.name != before.name:
-        try:
-            by_hand = await _rename_elsewhere(caller, before.name, change.name)
-        except AtlasError:
-            await devices.change(
-                change.name, new_name=before.name, room=before.room, person=before.person, same_person=True
-            )
-            raise
-    now = _item(await _named(caller, change.name or device), caller)
+    by_hand = await _rename(caller, before, name) if name != before.name else ()
+    now = _item(await _named(caller, name), caller)
     return TokenDeviceChanged(**now.model_dump(), by_hand=list(by_hand))
 
 
@@ -107,23 +99,40 @@ async def _named(caller: Caller, device: str) -> TokenDevice:
     return named
 
 
-async def _rename_elsewhere(caller: Caller, old: str, new: str) -> Sequence[str]:
-    """Have whatever knows a device by its name know it by its new one: rules, agents, thresholds of wake words.
+async def _rename(caller: Caller, before: TokenDevice, new: str) -> Sequence[str]:
+    """Call a device otherwise, and have what knows it by its name know it by the new one: rules, agents, wake words.
 
-    Returns the parts that somebody has to start again. Raises `AtlasError`.
+    While that is written, rules are about it under both names: at no moment, and after no kill, is one without it.
+    Returns the parts that somebody has to start again. Raises `AtlasError`; then the device is as it was `before`.
     """
-    await caller.house.wakes.copy_thresholds(old, new)
+    devices, settings, old = devices_of(caller), caller.house.settings, before.name
+    name, in_rules = old, partial(with_device_renamed, old=old, new=new)
+    rules = settings.read_policy() if settings else ""
+    try:
+        by_hand = await _change_rules(caller, partial(in_rules, both=True))
+        if not await devices.change(old, new_name=new):
+            raise _unknown(old)
+        name = new
+        await caller.house.wakes.copy_thresholds(old, new)
+        if settings and any(
+            with_new_name(one.devices, old, new) != [*one.devices] for one in settings.config.agents.values()
+        ):
+            await caller.use_owner_tool(ToolReply, "settings.change", names=["agents.devices"])
+            await settings.change(lambda: _agents_renamed(settings.config, old, new), {})
+            caller.house.take_settings(settings.config)
+        return [*by_hand] or await _change_rules(caller, in_rules)
+    except AtlasError:
+        await devices.change(name, new_name=old, room=before.room, person=before.person, same_person=True)
+        await _change_rules(caller, lambda text: rules if text == in_rules(rules, both=True) else text)
+        raise
+
+
+async def _change_rules(caller: Caller, change: Callable[[str], str]) -> Sequence[str]:
     settings = caller.house.settings
-    if settings is None:
+    if settings is None or change(text := settings.read_policy()) == text:
         return ()
-    if any(with_new_name(one.devices, old, new) != list(one.devices) for one in settings.config.agents.values()):
-        await caller.use_owner_tool(ToolReply, "settings.change", names=["agents.devices"])
-        await settings.change(lambda: _agents_renamed(settings.config, old, new), {})
-    by_hand: Sequence[str] = ()
-    text = settings.read_policy()
-    if with_device_renamed(text, old, new) != text:  # the last of all: where anything fails, rules know the old name
-        await caller.use_owner_tool(ToolReply, "settings.change", names=["rule.devices"])
-        by_hand = await settings.change_policy(partial(with_device_renamed, old=old, new=new))
+    await caller.use_owner_tool(ToolReply, "settings.change", names=["rule.devices"])
+    by_hand = await settings.change_policy(change)
     caller.house.take_settings(settings.config)
     return by_hand
 
