@@ -157,13 +157,12 @@ async def owners_token(config: Config, devices: DeviceStore) -> tuple[str, bool]
 
 async def satellite_token(config: Config, devices: DeviceStore) -> None:
     """See to it that the room of this machine has a token, and stands where the settings say."""
-    here = {device.name for device in await devices.list()}
-    if SATELLITE_DEVICE not in here or not config.satellite_token.exists():
-        await devices.revoke(SATELLITE_DEVICE)
-        write_secret(
-            config.satellite_token, await devices.create(SATELLITE_DEVICE, "satellite", room=config.satellite.room)
-        )
-    await devices.change(SATELLITE_DEVICE, room=config.satellite.room)
+    file, room = config.satellite_token, config.satellite.room
+    if file.exists() and (actor := await devices.find(read_secret(file))):  # it may have got another name
+        await devices.change(actor.device, room=room)
+        return
+    await devices.revoke(SATELLITE_DEVICE)
+    write_secret(file, await devices.create(SATELLITE_DEVICE, "satellite", room=room))
 
 
 def write_secret(file: Path, text: str, *, once: bool = False) -> None:

@@ -6,6 +6,7 @@ import hashlib
 import threading
 import tomllib
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 
 import pytest
 from cryptography.hazmat.primitives.serialization import load_pem_public_key
@@ -17,6 +18,7 @@ from atlas.cli.keys import (
     point_at_rules,
     prepare_folders,
     read_secret,
+    satellite_token,
     settle_tools,
     write_tool_settings,
 )
@@ -134,6 +136,27 @@ async def test_when_the_file_of_the_owners_token_is_lost_the_old_token_stops_wor
         assert new
         assert await devices.find(lost) is None
         assert await devices.find(token)
+
+
+async def test_the_room_of_this_machine_stays_the_same_device_under_another_name(config: Config) -> None:
+    prepare_folders(config)
+    here = replace(config, satellite=replace(config.satellite, room="Hall"))
+    async with open_devices(config.data) as devices:
+        await satellite_token(config, devices)
+        token = read_secret(config.satellite_token)
+        await devices.change("this machine", new_name="Hall speaker")
+        theirs = await devices.create("this machine", "adult", room="Attic")
+        await satellite_token(here, devices)
+        assert read_secret(config.satellite_token) == token
+        assert [(one.name, one.room) for one in await devices.list()] == [
+            ("Hall speaker", "Hall"),
+            ("this machine", "Attic"),
+        ]
+        await devices.revoke("Hall speaker")
+        await devices.revoke("this machine")
+        assert await devices.find(theirs) is None
+        await satellite_token(here, devices)
+        assert (await devices.find(read_secret(config.satellite_token))).device == "this machine"
 
 
 def test_the_house_signs_with_a_key_that_is_made_once_and_shows_its_public_half_alone(config: Config) -> None:
