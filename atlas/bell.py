@@ -19,7 +19,8 @@ from atlas.own_words import speaking
 from atlas.speech.message_sounds import MessageSounds
 
 POLL_SECONDS = 1.0  # how late a bell may ring without anyone noticing
-SAY_SECONDS = 30.0  # a device that has not taken an announcement by then has not heard it
+SAY_SECONDS = 30.0  # a device that has not taken an announcement by then, besides the time it sounds, has not heard it
+SLOW_CHARACTERS = 8.0  # a second: who speaks more slowly than any voice of ours
 AGAIN_SECONDS = 30.0  # between two rings of what is urgent
 UNNOTED_RINGS = 6  # of what is urgent on a full disk: three minutes, for that somebody stopped it can't be noted either
 MOST_PEOPLE = 100  # that are remembered by where they were heard; a household has fewer
@@ -318,7 +319,8 @@ async def spoken_to_any(
 
     async def tell(speaker: Speaker) -> None:
         try:
-            with anyio.fail_after(SAY_SECONDS + (recorded.sound.seconds if recorded else 0.0)):
+            seconds = recorded.sound.seconds if recorded else len(text) / SLOW_CHARACTERS
+            with anyio.fail_after(SAY_SECONDS + seconds):
                 if recorded and speaker.play:
                     await speaker.play(recorded)
                 elif ringing and speaker.ring:

@@ -196,6 +196,19 @@ async def test_a_timer_stays_until_a_device_really_took_it() -> None:
     assert len(home.heard) == 1
 
 
+async def test_long_words_are_said_once_and_to_their_end() -> None:
+    home = Room(TimerShelf(timer(text="a word and another " * 40)))
+    heard: list[str] = []
+
+    async def slow(text: str) -> None:
+        await anyio.sleep(len(text) / 14)
+        heard.append(text)
+
+    with home.speakers.connected(Speaker("pi", "", slow)):
+        await home.pass_time(300)
+    assert len(heard) == 1
+
+
 async def test_a_device_that_rings_is_told_what_will_ring_there_and_again_when_that_changes() -> None:
     shelf = TimerShelf()
     shelf.coming = [

@@ -12,6 +12,7 @@ from atlas.bell import Ringing
 from atlas.conversation import HOUSE
 from atlas.errors import EngineError
 from atlas.house import House
+from atlas.speech.sentences import LONGEST_CHARACTERS, pieces
 
 LOOK_SECONDS = 5.0  # between two looks at which satellites are there
 
@@ -38,10 +39,21 @@ async def _present(house: House) -> frozenset[str]:
 
 async def _say(house: House, satellite: str, words: str) -> None:
     """Say something there; returns when it was played. Raises `EngineError` when it was not."""
-    done = await house.use_owner_tool("home.say", {"satellite": satellite, "words": words}, HOUSE)
-    if not done.ok:
-        raise EngineError(done.text)
+    for part in _parts(words):
+        done = await house.use_owner_tool("home.say", {"satellite": satellite, "words": part}, HOUSE)
+        if not done.ok:
+            raise EngineError(done.text)
 
 
 async def _ring(house: House, satellite: str, words: str, ringing: Ringing) -> None:
     await _say(house, satellite, words)
+
+
+def _parts(words: str) -> list[str]:
+    """Cut words into parts that are spoken before the tool is given up; as few as can be."""
+    parts = [""]
+    for piece in pieces(words):
+        if len(parts[-1]) + len(piece) > LONGEST_CHARACTERS:
+            parts.append("")
+        parts[-1] += piece
+    return parts

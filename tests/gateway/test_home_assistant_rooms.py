@@ -14,6 +14,7 @@ from atlas.config import Config, WyomingConfig
 from atlas.conversation import Actor, Tool
 from atlas.errors import EngineError
 from atlas.gateway.home_assistant_rooms import LOOK_SECONDS, speak
+from atlas.speech.sentences import LONGEST_CHARACTERS
 from tests.conftest import virtual_time
 from tests.houses import house_of
 from tests.scripted_tools import ScriptedRefusal, ScriptedResult, ScriptedTools
@@ -54,6 +55,12 @@ async def test_a_satellite_to_which_the_settings_give_a_room_speaks_for_the_hous
         assert bedside.ring
         await bedside.ring("Your timer has ended.", Ringing("timer_1", "timer"))
         assert said == [(BEDSIDE, "Dinner is ready."), (BEDSIDE, "Your timer has ended.")]
+        said.clear()
+        message = "This is a long message of somebody who has much to tell. " * 30
+        await bedside.say(message)
+        assert "".join(words for _, words in said) == message
+        assert all(len(words) <= LONGEST_CHARACTERS for _, words in said), "else Home Assistant is given up too soon"
+        assert len(said) < 12, "a chime may come before each"
         with pytest.raises(EngineError, match="not there"):
             await bedside.say("too late")
         here.clear()
