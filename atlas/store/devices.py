@@ -216,9 +216,14 @@ class DeviceStore:
         return not await self._database.rows(held, actor.device_id, self._now())
 
     async def ids_of(self, name: str) -> Sequence[str]:
-        """Return which devices have or had this name: an owner reads and takes away what is left of them."""
-        query = "SELECT id FROM devices WHERE name = ? UNION SELECT id FROM former_names WHERE name = ?"
-        return [device_id for (device_id,) in await self._database.rows(query, name, name)]
+        """Return which devices have or had this name: an owner reads and takes away what is left of them.
+
+        One that has another name now is meant by that alone, once a device has its old one.
+        """
+        query = """SELECT id FROM devices WHERE name = ?1
+            UNION SELECT id FROM former_names WHERE name = ?1
+            AND (id NOT IN (SELECT id FROM devices) OR NOT EXISTS (SELECT 1 FROM devices WHERE name = ?1))"""
+        return [device_id for (device_id,) in await self._database.rows(query, name)]
 
     async def list(self) -> tuple[TokenDevice, ...]:
         """Return every device, in the order of their names."""

@@ -101,7 +101,9 @@ async def test_a_device_is_the_same_under_another_name_and_is_told_there_that_so
             assert list(await devices.ids_of(name)) == [before.device_id]
         second = await devices.find(await devices.create("phone", "guest"))
         assert second.device_id != before.device_id
+        assert list(await devices.ids_of("phone")) == [second.device_id], "and what is hers is not taken away with it"
         await devices.revoke("Anna's phone")
+        assert set(await devices.ids_of("phone")) == {before.device_id, second.device_id}
         assert await devices.subscriptions() == {}
 
 
