@@ -16,6 +16,7 @@ from atlas.conversation import Actor, fresh_id
 from atlas.errors import RequestError, StoreError
 from atlas.store.database import Database, open_database
 from atlas.store.migrations import Migrations
+from wall.patterns import plain
 from wall.roles import NOBODY, ROLES, Role, may
 
 FILE = "devices.db"  # in the data directory; `atlas token` writes it while the house runs
@@ -348,9 +349,8 @@ def _check_name(name: str) -> None:
 
 
 def _refuse_taken(connection: sqlite3.Connection, name: str) -> None:
-    """Raise `RequestError` when a device has this name, in letters of whatever case."""
-    taken = {one.casefold() for (one,) in connection.execute("SELECT name FROM devices")}
-    if name.casefold() in taken:  # which SQLite's NOCASE knows of the letters a to z alone
+    """Raise `RequestError` when a device has this name, or one that people and rules take for the same."""
+    if plain(name) in {plain(one) for (one,) in connection.execute("SELECT name FROM devices")}:
         raise RequestError(
             f"a device called {name!r} has a token already",
             code="name_taken",
@@ -362,7 +362,7 @@ def _refuse_taken(connection: sqlite3.Connection, name: str) -> None:
 def _refuse_rename(connection: sqlite3.Connection, name: str, new_name: str) -> None:
     if name == TERMINAL != new_name:
         raise RequestError("the house's own terminal cannot be renamed", code="invalid_name", param="name")
-    if name.casefold() != new_name.casefold():
+    if plain(name) != plain(new_name):
         _refuse_taken(connection, new_name)
 
 
@@ -373,7 +373,7 @@ def _is_name(name: str) -> bool:
         and name.isprintable()  # no second line in a log, and nothing that turns the text around it
         and name == name.strip()
         and not name.startswith("-")  # which a terminal takes for an option
-        and any(letter.isalnum() for letter in name)  # ".." in an address is somewhere else
+        and any(letter.isalnum() for letter in plain(name))  # ".." in an address is somewhere else
     )
 
 

@@ -485,6 +485,7 @@ async def test_a_name_that_no_device_may_get_changes_nothing(config, data):
         assert (await adult.patch("/api/devices/the adult", json={"name": "boss"})).status_code == 403
         assert [(one.name, one.room) for one in await world.devices.list()] == before
         assert (await owner.patch("/api/devices/the adult", json={"name": "The adult"})).status_code == 200
+        assert (await owner.patch("/api/devices/the owner", json={"name": "mine"})).json()["mine"]
 
 
 async def test_at_no_moment_of_its_renaming_is_a_device_without_the_rules_about_it(config, data, monkeypatch):

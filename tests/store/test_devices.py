@@ -111,7 +111,14 @@ async def test_a_device_gets_no_name_that_another_has_in_letters_of_whatever_cas
     async with open_devices(data) as devices:
         for name in ("küche", "phone", TERMINAL):
             await devices.create(name, "owner")
-        for name, new in (("phone", "KÜCHE"), ("phone", ".."), (TERMINAL, "console"), (TERMINAL, "Owner")):
+        alike = ("KÜCHE", "ku\u0308che", "ｋüche", "\u3164küche")  # to people, and so to rules
+        for name, new in (
+            *(("phone", one) for one in alike),
+            ("phone", "\u3164"),
+            ("phone", ".."),
+            (TERMINAL, "console"),
+            (TERMINAL, "Owner"),
+        ):
             with pytest.raises(RequestError):
                 await devices.change(name, new_name=new)
         assert await devices.change("phone", new_name="Phone")
