@@ -52,6 +52,21 @@ async def test_what_a_record_that_was_moved_away_told_of_is_not_told_anew(world:
         assert [row["outcome"] for row in again.record] == ["ok"]
 
 
+async def test_a_change_by_whom_a_later_version_told_more_of_keeps_no_server_from_starting(
+    world: Any, reopened: Any
+) -> None:
+    await world.ok("clock.time")
+    actor = {"person": "Anna", "role": "adult", "mood": "calm"}
+    world.gate._state.add_receipt(
+        "Done.",
+        **{"tool": "timers.start", "agent": "family", "actor": actor, "turn": "turn_2", "at": NOW, "before": 0},
+        after=1,
+    )
+    with reopened(NOW + 5) as again:
+        again.gate.record_unrecorded()
+        assert [row["actor"]["person"] for row in again.record][1:] == ["Anna"]
+
+
 async def test_a_call_that_was_given_up_has_its_row_already(world: Any, reopened: Any) -> None:
     await world.ok("clock.time")
     world.gate._state.add_receipt(

@@ -45,7 +45,7 @@ import time
 from collections import defaultdict
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
-from dataclasses import replace
+from dataclasses import fields, replace
 from datetime import datetime, tzinfo
 from difflib import get_close_matches
 from typing import Any
@@ -490,10 +490,12 @@ class Gate:
         with opened(self._record.chain.file) as files:
             receipts = list(self._state.receipts(MOST_RECEIPTS))
             missing = unrecorded(receipts, newest_first(files))
+        known = [one.name for one in fields(CallActor)]
         for receipt in missing:
             agent = AgentAccount(receipt.agent, ())
+            actor = {name: value for name, value in receipt.actor.items() if name in known}  # a later version knew more
             entry = AuditEntry(agent, receipt.tool, receipt.arguments, receipt.turn, "start")
-            entry.actor, entry.tainted = CallActor(**receipt.actor), bool(receipt.tainted)
+            entry.actor, entry.tainted = CallActor(**actor), bool(receipt.tainted)
             entry.decision = Decision("allow", "unrecorded", "")
             entry.receipt, entry.reason = ChangeReceipt(receipt.id, receipt.changed, receipt.tool, False), "unrecorded"
             entry.spec = spec = self._tools.get(receipt.tool)
