@@ -876,6 +876,7 @@ export const de: Words = {
     neverSeen: "nie gesehen",
     letIn: "Handy oder Bildschirm hinzufügen",
     deviceName: "Name des Geräts",
+    nameStays: "Das ist das Terminal des Rechners, auf dem das Haus läuft: Sein Name bleibt.",
     deviceExample: "Mias Handy",
     role: "Was es darf",
     whose: "Wem gehört es?",

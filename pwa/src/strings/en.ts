@@ -861,6 +861,7 @@ export const en = {
     neverSeen: "never seen",
     letIn: "Add a phone or a screen",
     deviceName: "Name of the device",
+    nameStays: "This is the terminal of the house's own machine: its name stays.",
     deviceExample: "Mia's phone",
     role: "What it may do",
     whose: "Whose is it?",

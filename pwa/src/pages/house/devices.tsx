@@ -111,6 +111,7 @@ function DeviceSheet({ device, onClose }: { device: TokenDeviceItem; onClose: ()
             disabled={device.terminal}
             onInput={(event) => setName(event.currentTarget.value)}
           />
+          {device.terminal && <span class="soft">{say.nameStays}</span>}
         </label>
         <label>
           {say.room}
