@@ -39,7 +39,7 @@ ASKED = {
     "Notiere, dass die Heizung gewartet wurde": r"Notiert: die Heizung gewartet wurde\.",
     "Merk dir, dass Anna Erdnüsse nicht verträgt": r"Ich merke mir: Anna verträgt Erdnüsse nicht\.",
     "Was weißt du über Anna?": r"Mir wurde gesagt: Anna verträgt Erdnüsse nicht\.",
-    "Mach das rückgängig": r"Zurückgenommen: .*",
+    "Mach das rückgängig": r"Zuletzt habe ich das getan: .* Soll ich es zurücknehmen\?",
     "Stell einen Wecker": r"Für wann: um sieben oder um acht Uhr\?",
     "um acht": r"Wecker gestellt: .* um (?:8|20) Uhr\.",
 }

@@ -159,7 +159,11 @@ def test_who_asks_for_it_is_spoken_to_louder_or_softer_in_that_room(
 ) -> None:
     levels = []
     with satellite(house, sounds, "kitchen", tmp_path, "--no-earcons") as kitchen:
-        for words in ("Speak as softly as you can.", "Set your volume to fifty percent.", "Speak as loud as you can."):
+        for words in (
+            "Set your volume to ten percent.",
+            "Set your volume to fifty percent.",
+            "Speak as loud as you can.",
+        ):
             with sounds.recording("kitchen_out", tmp_path / "kitchen.raw") as played:
                 kitchen.is_called(sounds, "kitchen_mic", spoken(f"Okay Nabu, {words}"))
                 kitchen.until("asleep")
