@@ -7,6 +7,7 @@ somebody must be able to take away what is left of a guest.
 from __future__ import annotations
 
 import math
+import re
 from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Annotated, Any, Literal
@@ -33,9 +34,11 @@ OwnersName = Annotated[
     str | None, Query(max_length=NAME_CHARACTERS, description="Somebody else's, for the owner; empty is nobody's")
 ]
 
+_YEAR = re.compile(r"\d{4}-")
+
 
 def _written_out(moment: object) -> object:
-    if isinstance(moment, str) and "-" not in moment:  # a bare number would be taken for seconds since 1970
+    if isinstance(moment, str) and not _YEAR.match(moment):  # a number would be taken for seconds since 1970
         raise ValueError("write a moment like 2026-11-22T16:30 or 2026-11-22")
     return moment
 
