@@ -20,8 +20,7 @@ from atlas.understanding.meaning import NO_DEED, TurnMeaning, leaning
 from atlas.understanding.names import Names
 from atlas.understanding.parser import BROADCAST, LEAVE, LONGEST_CHARACTERS, SILENT, act_of
 from atlas.understanding.patterns import pattern
-from atlas.understanding.relative_moments import LOOKED_BACK as EVENTS_BACK
-from atlas.understanding.relative_moments import RelativeMoments, ToldMoment
+from atlas.understanding.relative_moments import EVENTS_BACK, RelativeMoments, ToldMoment
 from atlas.understanding.rivals import parsed
 from atlas.understanding.scopes import Scopes
 from atlas.understanding.sentence_reader import SentenceReader
@@ -122,7 +121,7 @@ class Continuations:
 
     def _lacking_more(self, answer: str, half: Half, names: Names) -> Half | None:
         """Return what a half command still lacks with the answer to what was asked about it."""
-        whole = self._follow_ups.said_at_once(answer, half)
+        whole = self._follow_ups.said_at_once(answer, half, names)
         return self._sentences.grammar.half(whole, names) if whole else None
 
     def _read_half(self, heard: SpokenTurn) -> Half | None:

@@ -445,25 +445,31 @@ class FollowUps:
 
     def dictated(self, text: str, half: Half, names: Names) -> Command | None:
         """Return the command that has `text` as its words, when any may be: unless it is a command by itself."""
+        words = self._dictation(text, half, names)
+        return self._done(half, half.asks["tool"], half.asks["says"], words, names) if words else None
+
+    def _dictation(self, text: str, half: Half, names: Names) -> str:
+        """Return the words that were asked for, without what only joins them to the question: "to call dad".
+
+        "" where not any words may be, and for a command by itself.
+        """
         words = self._grammar.unmarked(text)
         if half.asks.get("open") != "anything":
-            return None
+            return ""
         others = [one for one in self._grammar.commands(text, names) if one.tool != CANNOT]  # "call my dad"
         buys = not self._grammar.slots.names_destination(text)  # "buy stamps" may be something to do
         if any(one.tool != "lists.add" or not buys for one in others) or self._grammar.half(text, names):
-            return None
-        if not words or re.fullmatch(self._left["answers"], words, re.IGNORECASE):
-            return None
-        return self._done(half, half.asks["tool"], half.asks["says"], _dictation(words, half), names)
-
-    def said_at_once(self, text: str, half: Half) -> str:
-        """Return what would have been said at once, with the answer to an open question; "" where it is none."""
-        words = self._grammar.unmarked(text)
+            return ""
         if re.fullmatch(self._left["answers"], words, re.IGNORECASE):
             return ""
-        request, sentence = half.asks.get("open", ""), self._around.sub("", self._grammar.plain_words(text))
-        answer = _dictation(words, half) if request == "anything" else self._told(request, sentence, words)
-        answer = answer or _answered(half.asks.get("answered", "(?!)"), words)
+        return re.sub(f"^(?:{half.asks.get('joined', '(?!)')}) ", "", words, flags=re.IGNORECASE)
+
+    def said_at_once(self, text: str, half: Half, names: Names) -> str:
+        """Return what would have been said at once, with the answer to an open question; "" where it is none."""
+        words, sentence = self._grammar.unmarked(text), self._around.sub("", self._grammar.plain_words(text))
+        if re.fullmatch(self._left["answers"], words, re.IGNORECASE):
+            return ""
+        answer = self._dictation(text, half, names) or self._open_answer(half, sentence, words)
         return half.says(half.asks["says"], answer) if answer else ""
 
     def answer(self, text: str, half: Half) -> Sequence[Command] | str:
@@ -513,11 +519,14 @@ class FollowUps:
             if at == place or re.fullmatch(choice.get("answers", "(?!)"), sentence, re.IGNORECASE):
                 whole = half.asks | choice
                 return self._done(half, whole["tool"], whole["says"], choice.get("is", ""))
-        if what := _answered(half.asks.get("answered", "(?!)"), words):
-            return self._done(half, half.asks["tool"], half.asks["says"], what)
-        if what := self._told(half.asks.get("open", ""), sentence, words):
-            return self._done(half, half.asks["tool"], half.asks["says"], what)
-        return None
+        what = self._open_answer(half, sentence, words)
+        return self._done(half, half.asks["tool"], half.asks["says"], what) if what else None
+
+    def _open_answer(self, half: Half, sentence: str, words: str) -> str:
+        """Return what an open question was answered with, as it belongs into the command; "" when it was not."""
+        match = re.fullmatch(half.asks.get("answered", "(?!)"), words, re.IGNORECASE)
+        outright = next(filter(None, match.groups()), "") if match else ""  # in the words of a language for it
+        return outright or self._told(half.asks.get("open", ""), sentence, words)
 
     def _done(self, half: Half, tool: str, says: str, answer: str, names: Names = NOBODY) -> Command | None:
         """Return the command that would have been said at once; `None` when the answer makes none of it."""
@@ -739,14 +748,3 @@ def _took_back(history: Sequence[Message]) -> bool:
 def _of_one_kind(thing: str, other: str) -> bool:
     """Tell whether `other` says the name again: milk, oat milk, buttermilk."""
     return bool({*thing.split()} & {*other.split()}) or other.endswith(thing)
-
-
-def _dictation(words: str, half: Half) -> str:
-    """Return the words that were asked for, without what only joins them to the question: "to call dad"."""
-    return re.sub(f"^(?:{half.asks.get('joined', '(?!)')}) ", "", words, flags=re.IGNORECASE)
-
-
-def _answered(pattern: str, words: str) -> str:
-    """Return what an open question was answered with, in the words that a language answers it with."""
-    match = re.fullmatch(pattern, words, re.IGNORECASE)
-    return next(filter(None, match.groups()), "") if match else ""

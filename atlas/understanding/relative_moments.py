@@ -17,7 +17,7 @@ from atlas.understanding import durations, moments
 from atlas.understanding.dialogue import EarlierTurn, Referent
 from atlas.understanding.patterns import pattern
 
-LOOKED_BACK = 3  # exchanges in which an event may have been spoken of last
+EVENTS_BACK = 3  # exchanges in which an event may have been spoken of last
 DAY = timedelta(days=1)
 _CALENDAR, _REMINDERS = "calendar", "reminders"
 _LEAST_LETTERS = 4  # of a word that names an event by a part of its title
@@ -173,7 +173,7 @@ class RelativeMoments:
 
     def _spoken_of(self, text: str, exchanges: Sequence[EarlierTurn]) -> Sequence[Referent]:
         """Return the things with a moment that were spoken of last; several only where words mean each of them."""
-        for at, exchange in enumerate(exchanges[:LOOKED_BACK]):
+        for at, exchange in enumerate(exchanges[:EVENTS_BACK]):
             things = [thing for thing in exchange.things if thing.at]
             if not things:
                 continue

@@ -60,7 +60,7 @@ def stop_rung(call: Call, timers: Sequence[Timer]) -> tuple[Result, Timer]:
 
 
 def snooze_timers(call: Call, seconds: float) -> int:
-    """Let the timers that have just rung where somebody asks run again, in a transaction; return how many."""
+    """Let the timers of `rung_here` run again, in a transaction; return how many."""
     now, rung = call.now(), rung_here(call)
     _refuse_by_rules(call, "timers.add", rung)
     for timer in rung:

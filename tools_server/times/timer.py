@@ -67,7 +67,8 @@ def plain_name(name: str) -> str:
         words = words[1:]
     while words and words[-1] in ("timer", "timers"):
         words = words[:-1]
-    words = [*words[:-1], *(word.removesuffix("timer").rstrip("-") for word in words[-1:])]
+    if words:
+        words[-1] = words[-1].removesuffix("timer").rstrip("-")
     return " ".join(word for word in words if word)
 
 
