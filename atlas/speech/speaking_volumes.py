@@ -73,7 +73,7 @@ def _read(file: Path) -> Mapping[str, int]:
         return {device: max(SOFTEST, min(LOUDEST, int(percent))) for device, percent in stored.items()}
     except FileNotFoundError:
         return {}
-    except (OSError, ValueError, TypeError, AttributeError) as trouble:
+    except (OSError, ValueError, OverflowError, TypeError, AttributeError) as trouble:
         hint = "delete it; every device speaks as loudly as at first then"
         raise ConfigError(f"{file} cannot be read: {trouble}", hint=hint) from None
 

@@ -48,8 +48,9 @@ async def test_where_the_house_has_no_voice_nothing_is_set(tmp_path: Path) -> No
     assert volumes_in(tmp_path).percent("a telephone") == AS_MADE
 
 
-def test_a_damaged_file_is_named_with_what_to_do(tmp_path: Path) -> None:
-    (tmp_path / "speaking_volumes.json").write_text("[]")
+@pytest.mark.parametrize("text", ["[", '{"kitchen pi": "loud"}', '{"kitchen pi": Infinity}'])
+def test_a_damaged_file_is_named_with_what_to_do(tmp_path: Path, text: str) -> None:
+    (tmp_path / "speaking_volumes.json").write_text(text)
     with pytest.raises(ConfigError, match=r"speaking_volumes\.json") as trouble:
         volumes_in(tmp_path)
     assert "delete it" in trouble.value.hint
