@@ -13,14 +13,17 @@ from pathlib import Path
 
 import anyio
 
+import tools_server.tools
 from atlas.cli.tether import tie_to
 from tools_server.boot.opening import ServerSettings
+from tools_server.sdk.toolkit import find
 from tools_server.wires.wire_http import serve_http
 
 
 def main() -> None:
     """Serve until the end of input; what was forked and still lives dies with this process."""
     zygote = os.getpid()
+    find(tools_server.tools)  # two thirds of a start are the tools' own modules and schemas
     signal.signal(signal.SIGCHLD, signal.SIG_IGN)  # the kernel buries the dead at once
     for line in sys.stdin:
         given = {name: Path(value) for name, value in json.loads(line).items()}

@@ -302,15 +302,16 @@ def _stray(root: Path) -> list[str]:
 
 
 async def _until_answered(socket: Path) -> None:
+    """Return when the server is healthy. To ask again and again would take a core from what is starting."""
+    while True:
+        try:
+            async with await anyio.connect_unix(socket):
+                break
+        except OSError:  # the socket of the dead one, or none yet
+            await anyio.sleep(0.005)
     transport = httpx2.AsyncHTTPTransport(uds=str(socket))
     async with httpx2.AsyncClient(transport=transport, base_url="http://tools", timeout=ANSWER_SECONDS) as client:
-        while True:
-            try:
-                if (await client.get("/health")).status_code == httpx2.codes.OK:
-                    return
-            except httpx2.TransportError:
-                pass  # the socket of the dead one, or none yet
-            await anyio.sleep(0.005)
+        (await client.get("/health")).raise_for_status()
 
 
 async def _until_dead(pid: int) -> None:
