@@ -159,6 +159,24 @@ def test_after_midnight_it_is_the_next_day() -> None:
 
 # ── what cannot be meant ───────────────────────────────────────────────────────────────────────────
 
+
+@for_every(
+    ("value", "verdict"),
+    [
+        ("Garage", "deny"),
+        (["lamp", "Garage"], "deny"),
+        (["lamp"], "allow"),
+        ([], "allow"),
+        (7, "allow"),
+        ([7], "allow"),
+    ],
+)
+def test_a_rule_on_an_argument_holds_where_one_item_of_a_list_fits(value: Any, verdict: str) -> None:
+    rule = Rule("a", "deny", "So.", arguments={"device": ("garage*",)})
+    given = {"device": value}
+    assert decide(Policy((rule,)), FAMILY, CallActor(role="adult"), OPEN, given, SATURDAY_NIGHT).verdict == verdict
+
+
 RULE = '[[rule]]\nid = "a"\nthen = "deny"\nbecause = "So."\n'
 LIMIT = '[[limit]]\nid = "a"\nat_most = 1\nper_seconds = 60\n'
 
