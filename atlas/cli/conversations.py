@@ -45,7 +45,7 @@ def main(arguments: Sequence[str]) -> int:
         command.add_argument("--agent", help="whose memory: family, work, …; else the usual agent's")
         command.add_argument("--person", help="whose words, by name")
         command.add_argument("--room", help="of which room")
-        command.add_argument("--device", help="of which device, when nobody is named; else what this terminal said")
+        command.add_argument("--device", help="of which device, when nobody is named; else the owner's")
         command.add_argument("--since", help="from then on: 2026-11-22, or 2026-11-22T16:30")
         command.add_argument("--until", help="until before then")
     given = parser.parse_args(arguments)
@@ -59,7 +59,7 @@ def main(arguments: Sequence[str]) -> int:
 async def work(config: Config, given: argparse.Namespace) -> int:
     """Do what was asked for. Raises `AtlasError` when the house is not there or says no."""
     named = {key: getattr(given, key) for key in ("agent", "person", "room", "device", "since", "until")}
-    query = door.device() | {key: value for key, value in named.items() if value}
+    query = {key: value for key, value in named.items() if value}
     async with door.opened(config, ANSWER_SECONDS) as house:
         match given.command:
             case "search":

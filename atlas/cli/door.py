@@ -13,10 +13,10 @@ import httpx2
 from atlas.cli.keys import read_secret
 from atlas.config import Config
 from atlas.errors import AtlasError, ConfigError
+from atlas.store.devices import TERMINAL_TALK
 
 NO_TOKEN_STATUS = 401
 CONNECT_SECONDS = 5.0
-TERMINAL = "terminal"  # the device that the owner's terminal says it is
 
 
 def address(config: Config, scheme: str = "http") -> str:
@@ -34,7 +34,7 @@ def token(config: Config, environment: Mapping[str, str] | None = None) -> str:
 def device(environment: Mapping[str, str] | None = None) -> dict[str, str]:
     """Return the device to say, if any: whoever brings a token of their own is its device, and may say no other."""
     given = (environment if environment is not None else os.environ).get("ATLAS_TOKEN")
-    return {} if given else {"device": TERMINAL}
+    return {} if given else {"device": TERMINAL_TALK}
 
 
 def not_running(config: Config) -> ConfigError:

@@ -25,6 +25,7 @@ NAME_CHARACTERS = 40  # of a device: "Grandmother's kitchen tablet" fits
 ROOM = re.compile(r"[^\W_](?:[\w .'’-]{0,38}[\w.])?")
 PERSON = re.compile(r"[^\W\d_](?:[\w .'’-]{0,38}[\w.])?")
 TERMINAL = "owner"  # the device that the terminal is
+TERMINAL_TALK = "terminal"  # by which its talk goes, apart from a browser's with the same token
 GUEST_HOURS = 72  # how long a guest may stay when nobody says
 MOST_HOURS = 24 * 366
 SLOW_CLOCK_SECONDS = 300.0  # how far a clock may be set back before tokens with an end are not believed any more

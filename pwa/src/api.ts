@@ -159,6 +159,16 @@ export interface ConnectionItem {
   received: number;
 }
 
+/** The caller's conversations with an agent, the latest first. */
+export interface ConversationsReply {
+  agent: string;
+  /** Who is known to have said it, but for what is the owners'; empty where nobody is */
+  person: string;
+  /** Whether the terminal's, and those of owners' devices that are nobody's, are too */
+  of_owners: boolean;
+  rooms: RoomConversations[];
+}
+
 /** What a device is to be: one thing, or several of a light, of heating or of a player. */
 export interface DeviceChange {
   on?: boolean | null;
@@ -196,6 +206,8 @@ export interface DeviceItem {
   /** What is known of it: on, brightness, target, position, locked … */
   state: Record<string, unknown>;
   reachable: boolean;
+  /** In words, of what only reports: open, at home, docked */
+  status: string;
   lacks: string;
   /** What rules deny of it to the caller now: tool → why */
   refused: Record<string, string>;
@@ -557,6 +569,7 @@ export interface ModelItem {
   /** About, on this machine's processors; of a recogniser */
   command_seconds: number | null;
   on_disk: boolean;
+  /** Whether any part of the running house reads it */
   in_use: boolean;
   /** The agents that think with it from the next start on */
   chosen_for: string[];
@@ -618,7 +631,7 @@ export interface PartItem {
   name: string;
   ok: boolean;
   what: string;
-  /** What to do; empty when it is well */
+  /** What to do; of a part that is well, what would be better still */
   hint: string;
   /** The part's own words, in English, where it is not well */
   log: string;
@@ -773,6 +786,15 @@ export interface RemindersReply {
   sentence: string;
   receipt: ReceiptReply | null;
   reminders: ReminderItem[];
+}
+
+/** What was said in one room. */
+export interface RoomConversations {
+  room: string;
+  turns: number;
+  /** Seconds since 1970 */
+  first_at: number;
+  last_at: number;
 }
 
 /** One room. */

@@ -84,6 +84,40 @@ async def test_only_the_owner_may_name_somebody_else(small: SmallHouse, field: s
         assert (status, body["error"]["code"], body["error"]["field"]) == (403, "forbidden", field)
 
 
+TERMINAL = Actor("", "terminal", "owner")  # as whom `atlas ask` talks
+
+
+async def test_owners_read_and_forget_what_was_said_in_the_terminal_and_nobody_else_does(small: SmallHouse) -> None:
+    await told(small, TERMINAL, "said in the terminal")
+    await told(small, of("owner"), "said in a browser")
+    _, body = await ask(small, "GET", SEARCH, q="said")
+    assert [one["text"] for one in body["matches"]] == ["said in a browser", "said in the terminal"]
+    whose = (await ask(small, "GET", FORGET))[1]
+    assert (whose["person"], whose["of_owners"]) == ("", True)
+    for role in ("adult", "teen", "child", "guest", "satellite"):
+        assert (await ask(small, "GET", SEARCH, role, q="said"))[1]["matches"] == []
+        assert (await ask(small, "GET", FORGET, role))[1]["of_owners"] is False
+    assert (await ask(small, "DELETE", FORGET, everything="true"))[1]["exchanges"] == 2
+    assert (await ask(small, "GET", EXPORT)) == (200, "")
+
+
+async def test_an_owner_who_has_a_name_reads_the_terminals_besides_and_no_other_owners(small: SmallHouse) -> None:
+    await told(small, TERMINAL, "said in the terminal")
+    for person in ("Anna", "Tom"):
+        token = await small.devices.create(f"{person}s phone", "owner", person)
+        await told(small, Actor(person, f"{person}s phone", "owner", "kitchen"), f"said by {person}")
+        small.tokens[person] = token  # type: ignore[index]  # a person in the place of a role
+        if person == "Anna":  # she is the one owner: who has no name is she
+            _, body = await ask(small, "GET", SEARCH, q="said")
+            assert {one["text"] for one in body["matches"]} == {"said by Anna", "said in the terminal"}
+            assert (await ask(small, "GET", FORGET))[1]["person"] == "Anna"
+    for person in ("Anna", "Tom"):
+        _, body = await ask(small, "GET", SEARCH, person, q="said")  # type: ignore[arg-type]
+        assert {one["text"] for one in body["matches"]} == {f"said by {person}", "said in the terminal"}
+    _, body = await ask(small, "GET", SEARCH, q="said")
+    assert {one["text"] for one in body["matches"]} == {"said in the terminal"}, "nobody knows which of the two it is"
+
+
 async def test_the_owner_takes_away_what_is_left_of_a_guest(small: SmallHouse) -> None:
     await told(small, of("guest"), "hello", 60)
     await told(small, Actor("Anna", "phone", "adult", "kitchen"), "hello too")

@@ -64,3 +64,17 @@ def test_an_announcement_says_when_nothing_is_there_that_could_say_it(house: Run
     assert said.startswith("Nothing that could say it is connected now.")
     receipt = said.rpartition("[")[2].strip().rstrip("]")
     assert "I won't say it." in house.atlas("announce", "--take-back", receipt).stdout
+
+
+def test_an_owner_reads_in_the_app_what_was_said_in_the_terminal_and_whose_it_is(house: Running) -> None:
+    asked = house.atlas("ask", "set a saffron timer for ten minutes")
+    assert asked.returncode == 0, asked.stderr
+    other = house.new_token("lous laptop", "owner", "--person", "Lou")
+    for token in ("", other):
+        with opened(house, token=token, path="past") as page:
+            expect(exchanges(page, "saffron")).to_have_count(1, timeout=ANSWER_MS)
+            expect(exchanges(page, "saffron")).to_contain_text("terminal")
+            expect(page.get_by_text("what was said in the terminal")).to_be_visible()
+    with opened(house, token=house.new_token("not an owner"), path="past") as page:
+        expect(page.get_by_text("Only what was said through this browser")).to_be_visible(timeout=ANSWER_MS)
+        expect(exchanges(page, "saffron")).to_have_count(0)

@@ -1,13 +1,15 @@
 """Conversations: where there are some, what was said in them; search, export and forget.
 
-Only ever the caller's own, as `recall.belonging_to` has it; the owner may name a device, a person or a room, for
-somebody must be able to take away what is left of a guest.
+Only ever the caller's own, as `recall.belonging_to` has it. What was said in the house's terminal, and on devices of
+owners that are nobody's own, is every owner's. An owner may name a device, a person or a room, for somebody must be
+able to take away what is left of a guest.
 """
 
 from __future__ import annotations
 
 import math
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Annotated, Any, Literal
@@ -23,6 +25,7 @@ from atlas.gateway.api.resource import resource
 from atlas.gateway.api.shapes import NAME_CHARACTERS, ApiReply
 from atlas.gateway.conversations import LONGEST_SECONDS, exported
 from atlas.gateway.past_pace import COSTS
+from atlas.store.devices import TERMINAL_TALK
 from atlas.store.forgetting import Forgotten
 from atlas.store.memory import Memory
 from atlas.store.recall import RememberedTurn, TimeSpan, Whose
@@ -57,6 +60,8 @@ class CallerPast:
     memory: Memory
     whose: Whose
     caller: Caller
+    person: str = ""  # "" when nobody is known by name
+    of_owners: bool = False  # whether what no owner said by name is in it
 
 
 class AdmitToPast(AdmitToTools):
@@ -82,10 +87,28 @@ class AdmitToPast(AdmitToTools):
             actor.role,
             actor.room if room is None else room,
         )
+        if not named and may(actor.role, "manage") and (actor.person or not actor.room):
+            whoms = await _owners(caller)
+            whose = caller.house.memory_of(agent or usual_agent(caller), *whoms)
+            return CallerPast(*whose, caller, whoms[0].person, of_owners=True)
         devices = caller.house.devices
         ids = [actor.device_id] if device is None else ["", *(await devices.ids_of(device) if devices else ())]
-        whoms = (replace(whom, device_id=one) for one in ids)
-        return CallerPast(*caller.house.memory_of(agent or usual_agent(caller), *whoms), caller)
+        whoms = [replace(whom, device_id=one) for one in ids]
+        return CallerPast(*caller.house.memory_of(agent or usual_agent(caller), *whoms), caller, whom.person)
+
+
+async def _owners(caller: Caller) -> Sequence[Actor]:
+    """Return as whom an owner looks: as the person, and as what owners talk through that is nobody's own.
+
+    Whom nobody has named is the one owner who is known by name, unless there are several.
+    """
+    actor = caller.actor
+    every = await caller.house.devices.list() if caller.house.devices else ()
+    owners = [one for one in every if may(one.role, "manage")]
+    people = {one.person for one in owners if one.person}
+    person = actor.person or (people.pop() if len(people) == 1 else "")
+    nobodys = [Actor("", one.name, one.role, device_id=one.id) for one in owners if not (one.person or one.room)]
+    return replace(actor, person=person), *nobodys, Actor("", TERMINAL_TALK, actor.role)
 
 
 PastCaller = Annotated[CallerPast, Depends(AdmitToPast(EVERYBODY))]
@@ -104,6 +127,10 @@ class ConversationsReply(ApiReply):
     """The caller's conversations with an agent, the latest first."""
 
     agent: str
+    person: str = Field(description="Who is known to have said it, but for what is the owners'; empty where nobody is")
+    of_owners: bool = Field(
+        description="Whether the terminal's, and those of owners' devices that are nobody's, are too"
+    )
     rooms: list[RoomConversations]
 
 
@@ -193,7 +220,12 @@ class ForgottenReply(ApiReply):
 async def list_conversations(past: PastCaller) -> ConversationsReply:
     """Tell in which rooms the caller has talked to an agent."""
     rooms = await past.memory.rooms(past.whose)
-    return ConversationsReply(agent=past.whose.agent, rooms=[RoomConversations.model_validate(one) for one in rooms])
+    return ConversationsReply(
+        agent=past.whose.agent,
+        person=past.person,
+        of_owners=past.of_owners,
+        rooms=[RoomConversations.model_validate(one) for one in rooms],
+    )
 
 
 @router.get("/turns")

@@ -2,7 +2,7 @@
 
 import { useSignal } from "@preact/signals";
 import { useEffect, useState } from "preact/hooks";
-import type { ForgottenReply, SaidMatchesReply, SaidTurn, SaidTurnsReply } from "../api.ts";
+import type { ConversationsReply, ForgottenReply, SaidMatchesReply, SaidTurn, SaidTurnsReply } from "../api.ts";
 import { agent, agentQuery } from "../house/agent.ts";
 import { request } from "../house/api.ts";
 import { act, tell } from "../house/deeds.ts";
@@ -57,13 +57,21 @@ export function Past() {
 /** Whose words are shown: a person's of all their devices, or only those of a browser that is nobody's own. */
 function Whose() {
   const say = words.value.past;
-  if (!me.value) return null;
-  const { person, role, room } = me.value;
-  if (person) return <p class="soft">{say.ofPerson(person)}</p>;
+  const whose = useLive<ConversationsReply>(`/api/conversations${agentQuery("?")}`).data.value;
+  if (!me.value || !whose) return null;
+  const { role, room } = me.value;
+  const { person, of_owners } = whose;
+  const sentence = person
+    ? (of_owners ? say.ofOwner : say.ofPerson)(person)
+    : of_owners
+      ? say.ofOwners
+      : room
+        ? say.ofRoom(room)
+        : say.ofBrowser;
   return (
     <p class="soft">
-      {room ? say.ofRoom(room) : say.ofBrowser}{" "}
-      {role === "owner" ? <a href={hrefOf("house", "devices")}>{say.giveIt}</a> : say.askForIt}
+      {sentence}{" "}
+      {!me.value.person && (role === "owner" ? <a href={hrefOf("house", "devices")}>{say.giveIt}</a> : say.askForIt)}
     </p>
   );
 }

@@ -319,6 +319,10 @@ export const de: Words = {
     ofPerson: (person) => `Was ${person} gesagt hat, an jedem eigenen Gerät.`,
     ofRoom: (room) => `Nur, was in diesem Raum gesagt wurde (${room}): Dieser Browser gehört niemandem allein.`,
     ofBrowser: "Nur, was durch diesen Browser gesagt wurde: Er gehört niemandem allein.",
+    ofOwner: (person) =>
+      `Was ${person} gesagt hat, an jedem eigenen Gerät, und was im Terminal gesagt wurde und an Geräten der Besitzer, die niemandem allein gehören.`,
+    ofOwners:
+      "Was im Terminal gesagt wurde und an Geräten der Besitzer, die niemandem allein gehören, wie dieser Browser.",
     giveIt: "Sagen, wem er gehört",
     askForIt: "Wem das Haus gehört, kann sagen, wessen er ist.",
     noMatch: "Nichts mit diesen Wörtern wurde gesagt.",

@@ -314,6 +314,9 @@ export const en = {
     ofPerson: (person: string) => `What ${person} said, on every device of their own.`,
     ofRoom: (room: string) => `Only what was said in this room (${room}): this browser is nobody's own.`,
     ofBrowser: "Only what was said through this browser: it is nobody's own.",
+    ofOwner: (person: string) =>
+      `What ${person} said on every device of their own, and what was said in the terminal and on owners' devices that are nobody's own.`,
+    ofOwners: "What was said in the terminal and on owners' devices that are nobody's own, such as this browser.",
     giveIt: "Say whose it is",
     askForIt: "An owner of the house can say whose it is.",
     noMatch: "Nothing with these words was said.",
