@@ -90,10 +90,13 @@ class Small:
     def __init__(self, gate: Any, agents: Any) -> None:
         self.gate = gate
         self.agent = agents["family"]
+        self.language: str | None = None
 
     async def call(self, tool: str, /, here: str = "", role: str = "adult", **arguments: Any) -> CallResult:
         return await self.gate.call(
-            CallRequest(self.agent, tool, arguments, {"role": role, "room": here}, "turn_1", "test")
+            CallRequest(
+                self.agent, tool, arguments, {"role": role, "room": here}, "turn_1", "test", language=self.language
+            )
         )
 
     async def said(self, tool: str, /, here: str = "", **arguments: Any) -> str:
@@ -769,3 +772,19 @@ async def test_a_cover_that_does_not_say_what_it_is_counts_as_a_blind_unless_its
         assert small.state("Living room blinds")["open"] is False
         assert small.state("Garage door")["open"] is True
         assert small.state("Gartentor")["open"] is True
+
+
+@pytest.mark.parametrize(
+    ("language", "words"), [("en", ("open", "at home", "docked")), ("de", ("offen", "zu Hause", "in der Station"))]
+)
+async def test_what_only_reports_says_how_it_is_in_words(small: Small, language: str, words: tuple[str, ...]) -> None:
+    small.language = language
+    devices = (await small.call("home.list")).data["devices"]
+    status = {one["name"]: one.get("status", "") for one in devices}
+    assert tuple(status[name] for name in ("Kitchen Window", "Anna", "Robbie")) == words
+    assert (status["Ben"], status["Thermometer"], status["Ceiling"]) == ("School", "", "")
+
+
+async def test_who_may_not_look_for_people_reads_no_whereabouts_of_them(small: Small) -> None:
+    devices = (await small.call("home.list", role="guest")).data["devices"]
+    assert {one["name"]: one.get("status", "") for one in devices if one["kind"] == "person"} == {"Anna": "", "Ben": ""}

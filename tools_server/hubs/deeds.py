@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 from tools_server.hubs.device_rules import permit_back
 from tools_server.hubs.devices import Device, State
 from tools_server.hubs.home import Home
-from tools_server.hubs.home_words import group, state_words, the
+from tools_server.hubs.home_words import group, state_words, status, the
 from tools_server.sdk.state import StoredReceipt
 from tools_server.sdk.toolkit import Call, Result, ToolFailed
 from tools_server.sdk.wording import capital
@@ -282,6 +282,7 @@ DEVICE = dict.fromkeys(("id", "name", "room", "floor", "kind", "shape"), str) | 
     "can": [str],
     "state": dict,
     "reachable": bool,
+    "status?": str,
     "lacks?": str,
     "refused?": dict,
 }
@@ -300,5 +301,6 @@ def shown(device: Device) -> dict[str, Any]:
         "can": sorted(device.can),
         "state": dict(device.state),
         "reachable": device.reachable,
+        **({"status": words} if (words := status(device)) else {}),
         **({"lacks": device.lacks} if device.lacks else {}),
     }

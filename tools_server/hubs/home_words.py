@@ -166,6 +166,21 @@ def binary_words(shape: str, on: bool) -> tuple[bool, str]:
     return False, _(BINARY.get(shape, (noted("on"), noted("off")))[0 if on else 1])
 
 
+def status(device: Device) -> str:
+    """Return in a word or two what a page can't tell of the bare state: "open", "at home", "docked"; "" of others."""
+    now = device.state
+    match device.kind:
+        case "sensor" if isinstance(now.get("on"), bool):
+            return binary_words(device.shape, now["on"])[1]
+        case "person":
+            place = str(now.get("place") or "")
+            return {"home": _("at home"), "away": _("away")}.get(place, spoken_name(place))
+        case "vacuum" | "mower":
+            activity = str(now.get("activity") or "")
+            return _(ACTIVITIES[activity]) if activity in ACTIVITIES else spoken_name(activity)
+    return ""
+
+
 def place_clause(subject: SpokenName, person: Device) -> str:
     """Return where a person is: "Anna is at home"."""
     match person.state.get("place"):

@@ -31,6 +31,7 @@ class DeviceItem(ApiReply):
     can: list[str] = Field(description="What can be set of it")
     state: dict[str, Any] = Field(description="What is known of it: on, brightness, target, position, locked …")
     reachable: bool
+    status: str = Field(default="", description="In words, of what only reports: open, at home, docked")
     lacks: str = ""
     refused: dict[str, str] = Field(default={}, description="What rules deny of it to the caller now: tool → why")
 

@@ -8,6 +8,7 @@ import { may } from "../house/me.ts";
 import { refusalOf } from "../house/refused.ts";
 import { Allowed, Refused } from "../parts/allowed.tsx";
 import { percentOf } from "../parts/amounts.ts";
+import { capital } from "../parts/capital.ts";
 import { Icon, type IconName } from "../parts/icon.tsx";
 import { Empty, Loaded } from "../parts/loaded.tsx";
 import { hrefOf } from "../route.ts";
@@ -22,6 +23,8 @@ const ICONS: Record<string, IconName> = {
   media: "play",
   sensor: "pulse",
   person: "people",
+  window: "window", // a shape, which tells more than its kind
+  door: "door",
 };
 
 export function Home() {
@@ -53,14 +56,22 @@ export function Home() {
 function Rooms({ home }: { home: HomeReply }) {
   const say = words.value.home;
   const scenes = home.devices.filter(({ kind }) => kind === "scene");
+  const people = home.devices.filter(({ kind }) => kind === "person");
+  const isAnybodyKnown = people.some(({ status }) => status); // else nobody's phone tells, or it is not for who looks
   const rooms = new Map<string, DeviceItem[]>();
   for (const device of home.devices) {
-    if (device.kind === "scene") continue;
+    if (device.kind === "scene" || device.kind === "person") continue;
     rooms.set(device.room, [...(rooms.get(device.room) ?? []), device]);
   }
   const named = [...rooms].sort(([one], [other]) => Number(!one) - Number(!other) || one.localeCompare(other));
   return (
     <>
+      {isAnybodyKnown && (
+        <section aria-labelledby="people">
+          <h2 id="people">{say.people}</h2>
+          <Devices of="people" devices={people.toSorted((one, other) => one.name.localeCompare(other.name))} />
+        </section>
+      )}
       {scenes.length > 0 && (
         <section aria-labelledby="scenes">
           <h2 id="scenes">{say.scenes}</h2>
@@ -85,16 +96,22 @@ function Rooms({ home }: { home: HomeReply }) {
       {named.map(([room, devices]) => (
         <section key={room} aria-label={room || say.elsewhere}>
           <h2>{room || say.elsewhere}</h2>
-          <ul class="devices">
-            {devices.map((device) => (
-              <li key={device.id}>
-                <Device device={device} />
-              </li>
-            ))}
-          </ul>
+          <Devices devices={devices} />
         </section>
       ))}
     </>
+  );
+}
+
+function Devices({ devices, of = "room" }: { devices: DeviceItem[]; of?: "room" | "people" }) {
+  return (
+    <ul class={`devices of-${of}`}>
+      {devices.map((device) => (
+        <li key={device.id}>
+          <Device device={device} />
+        </li>
+      ))}
+    </ul>
   );
 }
 
@@ -109,7 +126,7 @@ function Device({ device }: { device: DeviceItem }) {
   return (
     <div class="card device" data-active={active} data-reachable={device.reachable}>
       <div class="device-head">
-        <Icon name={ICONS[device.kind] ?? "plug"} />
+        <Icon name={ICONS[device.kind === "sensor" ? device.shape : ""] ?? ICONS[device.kind] ?? "plug"} />
         <div>
           <p class="name">{device.name}</p>
           <p class="soft">{stateOf(device)}</p>
@@ -237,6 +254,7 @@ function Slider({ label, value, onSet }: { label: string; value: number; onSet: 
 
 function isActive({ kind, state }: DeviceItem): boolean {
   if (kind === "lock") return state.locked === false; // an open door is what one wants to see
+  if (kind === "person") return state.place === "home";
   return Boolean(state.on || state.playing) || isOpen({ state });
 }
 
@@ -245,9 +263,11 @@ const isOpen = ({ state }: Pick<DeviceItem, "state">) => Boolean(state.open) || 
 
 const degrees = (value: number) => `${value.toLocaleString(words.value.language, { maximumFractionDigits: 1 })} °`;
 
-function stateOf({ reachable, kind, state, lacks }: DeviceItem): string {
+function stateOf({ reachable, kind, state, status, lacks }: DeviceItem): string {
   const say = words.value.home;
   if (!reachable) return say.unreachable;
+  if (status) return capital(status);
+  if (kind === "person") return say.whereUnknown;
   if (kind === "lock") return state.locked ? say.locked : say.unlocked;
   if (kind === "media")
     return state.playing ? String(state.title ?? say.playing) : state.on === false ? say.off : say.paused;
@@ -265,7 +285,7 @@ function stateOf({ reachable, kind, state, lacks }: DeviceItem): string {
   }
   if (kind === "sensor") return sensed(state) || lacks;
   if ("on" in state) return state.on ? say.on : say.off;
-  return String(state.activity ?? state.place ?? lacks ?? "");
+  return lacks;
 }
 
 function sensed(state: Record<string, unknown>): string {

@@ -144,6 +144,8 @@ export const de: Words = {
       "Verbinde Home Assistant oder einen MQTT-Broker: der Besitzer kann das unter Das Haus, Einstellungen. Was sie kennen, erscheint hier von selbst.",
     connect: "Verbinden",
     scenes: "Szenen",
+    people: "Menschen",
+    whereUnknown: "Unbekannt",
     elsewhere: "Anderswo",
     lock: "Abschließen",
     unlock: "Aufschließen",

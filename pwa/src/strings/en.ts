@@ -142,6 +142,8 @@ export const en = {
       "Connect Home Assistant or an MQTT broker: the owner does so under The house, Settings. Whatever they know appears here by itself.",
     connect: "Connect them",
     scenes: "Scenes",
+    people: "People",
+    whereUnknown: "Unknown",
     elsewhere: "Elsewhere",
     lock: "Lock",
     unlock: "Unlock",
