@@ -2,7 +2,14 @@
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { deedOf, NEW_RULE, type RuleFields, ruleSentence, ruleText } from "../src/pages/house/rule-words.ts";
+import {
+  deedOf,
+  NEW_RULE,
+  neverHasASay,
+  type RuleFields,
+  ruleSentence,
+  ruleText,
+} from "../src/pages/house/rule-words.ts";
 import { chosenOf, fits } from "../src/pages/house/tool-groups.ts";
 import { de } from "../src/strings/de.ts";
 import { de as deTools } from "../src/strings/de-tools.ts";
@@ -63,4 +70,26 @@ test("the text of a rule is as the file has it", () => {
       'because = "No."',
     ].join("\n"),
   );
+});
+
+test("a rule that would never have a say is named, with those before it, as the page names them", () => {
+  const rules = [
+    { id: "role:unlock-9", ...rule({ tools: ["home.unlock"], roles: ["guest"] }) },
+    { id: "no-guests", ...rule({ then: "confirm", tools: ["home.unlock"], roles: ["guest"] }) },
+  ];
+  const refused = (why: string) => `That cannot be, and all is as it was: The rule 'no-guests' can never fire: ${why}`;
+  const before = refused("'role:unlock-9' always decides before it. Change or remove one.");
+  assert.equal(
+    neverHasASay(before, rules, en, enTools),
+    "All is as it was. “Unlocking doors and opening gates needs a yes first, for guests.” This rule would never have a say: " +
+      "before it always decides “Unlocking doors and opening gates is refused for guests.” Change or remove one of them.",
+  );
+  for (const text of [neverHasASay(before, rules, de, deTools), neverHasASay(before, rules, en, enTools)]) {
+    assert.doesNotMatch(text, /role:|no-guests/);
+  }
+  const fits = neverHasASay(refused("no call fits everything it names. Change or remove it."), rules, en, enTools);
+  assert.match(fits, /nothing fits all that it names/);
+  const level = "the level that its tools ask for themselves always decides before it. Change or remove one.";
+  assert.match(neverHasASay(refused(level), rules, en, enTools), /asks for as much by itself/);
+  assert.equal(neverHasASay("A guest could use email.send.", rules, en, enTools), "");
 });

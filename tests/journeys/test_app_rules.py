@@ -28,6 +28,9 @@ HOUSE = {
     "devices": [
         {"name": "Front door", "kind": "lock", "room": "Hall", "can": ["locked"], "state": {"locked": True}},
         {"name": "Lamp", "kind": "light", "room": "Hall", "can": ["on"], "state": {"on": False}},
+        {"name": "Hall window", "kind": "sensor", "shape": "window", "room": "Hall", "state": {"on": True}},
+        {"name": "Anna", "kind": "person", "state": {"place": "home"}},
+        {"name": "Ben", "kind": "person"},
     ]
 }
 LOCKED = {  # the button, and why it is not offered
@@ -68,6 +71,27 @@ def test_what_a_role_may_not_is_not_offered_and_it_is_said_why(locked_house: Run
     with opened(locked_house, path="lists", token=token, locale=locale, viewport=phone) as page:
         expect(page.locator(".refused").first).to_be_visible(timeout=ANSWER_MS)
         expect(page.locator("main input")).to_have_count(0)
+
+
+@pytest.mark.parametrize(
+    ("locale", "people", "states"),
+    [("en-GB", "People", ("At home", "Unknown", "Open")), ("de-DE", "Menschen", ("Zu Hause", "Unbekannt", "Offen"))],
+)
+def test_people_have_a_place_of_their_own_and_a_window_says_how_it_is(
+    locked_house: Running, locale: str, people: str, states: tuple[str, str, str]
+) -> None:
+    token = token_of(locked_house, "adult")
+    with opened(locked_house, path="home", token=token, locale=locale) as page:
+        here = page.get_by_role("region", name=people).locator(".device")
+        expect(here).to_have_count(2, timeout=ANSWER_MS)
+        expect(here.nth(0)).to_contain_text(f"Anna{states[0]}")
+        expect(here.nth(1)).to_contain_text(f"Ben{states[1]}")
+        expect(page.locator(".device", has_text="Hall window")).to_contain_text(states[2])
+        page.evaluate(AXE.read_text(encoding="utf-8"))
+        assert not (wrong := violations(page)), wrong
+    with opened(locked_house, path="home", token=token_of(locked_house, "guest"), locale=locale) as page:
+        expect(page.locator(".device", has_text="Hall window")).to_be_visible(timeout=ANSWER_MS)
+        expect(page.get_by_text("Anna")).to_have_count(0)
 
 
 def test_timers_and_alarms_that_a_rule_refuses_are_seen_and_not_offered(locked_house: Running) -> None:
@@ -222,8 +246,17 @@ def test_a_rule_that_is_not_sound_leaves_all_as_it_was_and_says_why(own_house: R
         form.get_by_text("As it stands in policy.toml").click()
         form.get_by_label("More tools by their names").fill("no.such.tool")
         form.get_by_role("button", name="What would it have done?").click()
-        expect(form.get_by_role("alert")).to_contain_text(
-            "all is as it was: The rule 'this-never-speaks' can never fire", timeout=SAVED_MS
-        )
+        expect(form.get_by_role("alert")).to_contain_text("nothing fits all that it names", timeout=SAVED_MS)
         expect(form.get_by_role("button", name="Save the rule")).to_have_count(0)
+    with opened(own_house, path="house/rules", stopped="status of 400") as page:
+        page.get_by_role("button", name="New rule").click()
+        form = sheet(page)
+        form.locator("select").first.select_option(label="unlocking doors and opening gates")
+        form.get_by_role("checkbox", name="Guest", exact=True).check()
+        form.get_by_role("button", name="What would it have done?").click()
+        refusal = form.get_by_role("alert")
+        expect(refusal).to_contain_text(
+            "before it always decides “Unlocking doors and opening gates is refused for", timeout=SAVED_MS
+        )
+        assert "role:" not in refusal.inner_text()
     assert policy.read_text() == before

@@ -662,6 +662,15 @@ export const de: Words = {
         },
       },
       preview: "Was hätte sie gemacht?",
+      never: {
+        quoted: (rule: string) => `„${rule}“`,
+        fitsNothing: (rule: string) =>
+          `Alles ist, wie es war. ${rule} Diese Regel käme nie zum Zug: Nichts passt zu allem, was sie nennt. Ändere sie.`,
+        others: (rule: string, others: string, count: number) =>
+          `Alles ist, wie es war. ${rule} Diese Regel käme nie zum Zug: Vor ihr ${count === 1 ? "entscheidet" : "entscheiden"} immer ${others} Ändere oder entferne eine davon.`,
+        asksAnyway: (rule: string) =>
+          `Alles ist, wie es war. ${rule} Diese Regel käme nie zum Zug: Was sie nennt, fragt von selbst schon so nach.`,
+      },
       looking: "Das Protokoll der letzten Woche wird gelesen …",
       nothing: (calls: number) =>
         calls === 0

@@ -653,6 +653,15 @@ export const en = {
         },
       },
       preview: "What would it have done?",
+      never: {
+        quoted: (rule: string) => `“${rule}”`,
+        fitsNothing: (rule: string) =>
+          `All is as it was. ${rule} This rule would never have a say: nothing fits all that it names. Change it.`,
+        others: (rule: string, others: string, count: number) =>
+          `All is as it was. ${rule} This rule would never have a say: before it always ${count === 1 ? "decides" : "decide"} ${others} Change or remove one of them.`,
+        asksAnyway: (rule: string) =>
+          `All is as it was. ${rule} This rule would never have a say: what it names asks for as much by itself.`,
+      },
       looking: "Reading the record of the last week…",
       nothing: (calls: number) =>
         calls === 0

@@ -10,7 +10,7 @@ import { Sheet } from "../../parts/sheet.tsx";
 import { momentOf } from "../../parts/when.ts";
 import { words } from "../../strings/index.ts";
 import { toolWords } from "../../strings/tool-words.ts";
-import { deedOf, NEW_RULE, type RuleFields, ruleSentence, ruleText, spanOf } from "./rule-words.ts";
+import { deedOf, NEW_RULE, neverHasASay, type RuleFields, ruleSentence, ruleText, spanOf } from "./rule-words.ts";
 import { CHOICES, type Choice, chosenOf, GROUPS, type GroupName } from "./tool-groups.ts";
 
 export interface RuleWish {
@@ -55,7 +55,9 @@ export function RuleSheet({ wish: { rule, removes }, rules, tools, onClose }: Ru
       await work();
     } catch (trouble) {
       if (!(trouble instanceof HouseTrouble)) throw trouble;
-      setResult({ state: "refused", sentence: sentenceOf(trouble) });
+      const all = [...rules.filter((one) => one.id !== id), { id, ...cleaned(fields) }];
+      const never = neverHasASay(trouble.sentence, all, words.value, toolWords.value);
+      setResult({ state: "refused", sentence: never || sentenceOf(trouble) });
     }
   }
   async function preview(): Promise<void> {

@@ -51,6 +51,27 @@ export function ruleSentence(rule: RuleFields, words: Words, toolWords: ToolWord
   return sentence.charAt(0).toLocaleUpperCase(words.language) + sentence.slice(1);
 }
 
+const NEVER = /The rule '([^']+)' can never fire: (.+)\. Change or remove (?:it|one)\.$/; // tools_server/values/prove.py
+
+/** Why a rule would never have a say, with all rules named as the page names them; "" for any other refusal. */
+export function neverHasASay(
+  refusal: string,
+  rules: readonly Pick<RuleItem, "id" | keyof RuleFields>[],
+  words: Words,
+  toolWords: ToolWords,
+): string {
+  const [, id = "", why = ""] = NEVER.exec(refusal) ?? [];
+  if (!id) return "";
+  const say = words.house.rule.never;
+  const named = (id: string) => {
+    const rule = rules.find((one) => one.id === id);
+    return say.quoted(rule ? ruleSentence(rule, words, toolWords) : id);
+  };
+  const others = [...why.matchAll(/'([^']+)'/g)].map(([, other]) => named(other));
+  if (others.length) return say.others(named(id), listOf(words, "conjunction")(others), others.length);
+  return why.endsWith("always decides before it") ? say.asksAnyway(named(id)) : say.fitsNothing(named(id));
+}
+
 /** What some patterns of tools mean: whole groups by their names, choices by theirs, the rest as it is written. */
 function thingsOf(patterns: readonly string[], toolWords: ToolWords): string[] {
   const { choices, others } = chosenOf(patterns);
