@@ -144,6 +144,7 @@ class House:
         tools: Mapping[str, Tools] | None = None,  # of each agent, by its name
         devices: DeviceStore | None = None,  # who may come in; None where nobody can be let in or sent away
         pulls: ModelPulls | None = None,  # of models; None where none can be pulled
+        models: frozenset[str] = frozenset(),  # the names of those that any part of it reads
         load: MachineLoad | None = None,  # of this machine; None where nobody samples it
         push: PushNotices | None = None,  # for devices whose app is closed; None where none can be told
         teaching: Teaching | None = None,  # of sentences; None where none can be taught
@@ -181,6 +182,7 @@ class House:
         self._pressed = PressedCalls(tools or {})
         self.devices = devices
         self.pulls = pulls
+        self.models = models
         self.push = push
         self.load = load
         self.teaching = teaching

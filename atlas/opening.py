@@ -50,6 +50,7 @@ from atlas.sound_sweep import sweep_sounds
 from atlas.speaker_identification import SpeakerIdentification
 from atlas.speech.message_sounds import MessageSounds
 from atlas.speech.speaking_volumes import SpeakingVolumes
+from atlas.speech.voiceprints import MODEL as VOICE_ENCODER
 from atlas.speech.voiceprints import open_voice_encoder
 from atlas.speech.voices import Voices, voices_for
 from atlas.store.devices import DeviceStore, open_devices
@@ -173,6 +174,7 @@ async def open_house(config: Config) -> AsyncIterator[House]:
             devices=devices,
             pulls=pulls,
             push=push,
+            models=_models_read(config, speech),
             load=load,
             teaching=Teaching(config.data / TAUGHT_FILE, reader.read, reader.look, config.house.language),
             sounds=message_sounds,
@@ -370,6 +372,18 @@ def _models_in_use(config: Config, speech: SpeechConfig, engines: Mapping[str, A
 
 
 def _has_encoder(config: Config, llm: LlmConfig) -> bool:
+def _models_read(config: Config, speech: SpeechConfig) -> frozenset[str]:
+    """Return the names of all models that this house opens, whichever part of it reads them."""
+    embedded = [llm for llm in config.llm.values() if not llm.url]
+    language = {name for llm in embedded for name in (llm.model, llm.embedder)}
+    voices = {voice.voice for voice in voices_for(speech).values() if voice.tts == "piper"}
+    others = {ENCODER, speech.stt_model, speech.second_pass_model} | (
+        {VOICE_ENCODER} if config.voices.enabled else set()
+    )
+    here = (name for name in language | voices | others if name and (config.models.folder / name).is_dir())
+    return frozenset(here)
+
+
     """Is its LLM host started with a sentence encoder? `atlas run` refuses to start without one that is named."""
     return llm.kind == "embedded" and bool(llm.embedder) and (config.models.folder / llm.embedder).is_dir()
 

@@ -557,9 +557,10 @@ async def test_the_owner_sees_usage_health_models_and_what_left_the_house(config
         assert [one["agent"] for one in usage] == ["family", "work"]
         health = (await http.get("/api/health")).json()
         assert [(part["name"], part["ok"]) for part in health["parts"]] == [("tools", True), ("llm embedded", False)]
+        world.house.models = frozenset({"all-minilm-l6-v2"})
         models = (await http.get("/api/models")).json()
         assert {one["role"] for one in models["models"]} >= {"llm", "stt", "tts"}
-        assert any(one["in_use"] for one in models["models"])
+        assert {one["name"] for one in models["models"] if one["in_use"]} == {"all-minilm-l6-v2"}
         thinking = {one["name"]: one["chosen_for"] for one in models["models"] if one["chosen_for"]}
         assert thinking == {"smollm2-135m-instruct": ["family", "work"]}
         assert models["memory"][0]["free_bytes"] > 0

@@ -35,12 +35,14 @@ class Sky(BaseHTTPRequestHandler):
 
     paths: ClassVar[list[str]] = []
     enough = threading.Event()
+    answers = threading.Event()
 
     def do_GET(self) -> None:
         if "/resolve/" in self.path:
             self._begin_weights()
             return
         Sky.paths.append(self.path)
+        Sky.answers.wait(60)
         body = json.dumps({"current": {"time": "2026-11-23T12:00"} | dict.fromkeys(HOURLY, 7)}).encode()
         self.send_response(200)
         self.send_header("content-type", "application/json")
@@ -72,6 +74,7 @@ class Sky(BaseHTTPRequestHandler):
 
 @pytest.fixture(scope="module")
 def sky() -> Iterator[int]:
+    Sky.answers.set()
     with ThreadingHTTPServer(("127.0.0.1", 0), Sky) as server:
         threading.Thread(target=server.serve_forever, daemon=True).start()
         yield server.server_address[1]
@@ -117,6 +120,34 @@ def test_the_weather_is_told_where_home_is_and_asked_at_once(own_house: Running,
     text = file.read_text()
     assert 'place = "Bristol"' in text
     assert [line for line in text.splitlines() if line.startswith("#")] == comments
+
+
+def test_what_is_typed_while_the_house_tries_a_form_stays(own_house: Running, sky: int) -> None:
+    with opened(own_house, path="house/settings", stopped="status of 400") as page:
+        weather = section(page, "Weather")
+        for label, text in (("Place", "Bath"), ("Latitude", "51.38"), ("Longitude", "-2.36")):
+            weather.get_by_label(label).fill(text)
+        weather.get_by_label("Who is asked").fill(f"http://127.0.0.1:{sky}")
+        before = len(Sky.paths)
+        Sky.answers.clear()
+        weather.get_by_role("button", name="Save and try").click()
+        until(lambda: len(Sky.paths) > before, 60, "the service being asked")
+        weather.get_by_label("Place").fill("Wells")
+        Sky.answers.set()
+        expect(weather.get_by_role("status")).to_contain_text("Saved.", timeout=APPLIED_MS)
+        expect(weather.get_by_label("Place")).to_have_value("Wells")
+        expect(weather.get_by_label("Latitude")).to_have_value("51.38")
+        assert 'place = "Bath"' in (own_house.data / "atlas.toml").read_text()
+        weather.get_by_role("button", name="Save and try").click()
+        until(
+            lambda: 'place = "Wells"' in (own_house.data / "atlas.toml").read_text(), 60, "the other place being saved"
+        )
+
+
+def test_a_model_that_any_part_of_the_house_reads_is_in_use(own_house: Running) -> None:
+    with opened(own_house, path="house/models") as page:
+        for title in ("Multilingual E5 small", "MiniLM L6", "Whisper tiny", "Joe, a US English voice"):
+            expect(page.get_by_role("listitem").filter(has_text=title).locator(".count")).to_have_text("in use")
 
 
 def test_what_cannot_be_leaves_all_as_it_was_and_says_why(own_house: Running) -> None:

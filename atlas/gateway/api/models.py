@@ -24,7 +24,6 @@ from atlas.models.choice import SETTING_OF, ModelNotChosen, ModelNotWhole, chose
 from atlas.models.pace import ModelPace, pace
 from atlas.models.pulls import PullState
 from atlas.own_words import own
-from atlas.speech.voices import voices_for
 
 HUB_HOSTS = "huggingface.co:443 and *.hf.co:443"
 ModelName = Annotated[str, PathParameter(min_length=1, max_length=NAME_CHARACTERS)]
@@ -77,7 +76,7 @@ class ModelItem(ApiReply):
     tokens_per_second: float | None = Field(description="About, on this machine; of a language model")
     command_seconds: float | None = Field(description="About, on this machine's processors; of a recogniser")
     on_disk: bool
-    in_use: bool
+    in_use: bool = Field(description="Whether any part of the running house reads it")
     chosen_for: list[str] = Field(description="The agents that think with it from the next start on")
     pullable: bool = Field(description="Whether it can be pulled from here: others come by the terminal")
     usable: bool = Field(description="Whether it is chosen in the settings")
@@ -104,7 +103,8 @@ async def list_models(caller: OwnerCaller) -> ModelsReply:
     """List the models of the catalogue, and the memory of this machine."""
     pulls = caller.house.pulls.states() if caller.house.pulls else {}
     config, settings = caller.house.config, caller.house.settings
-    return await anyio.to_thread.run_sync(_models, config, settings.config if settings else config, pulls)
+    written = settings.config if settings else config
+    return await anyio.to_thread.run_sync(_models, config, written, caller.house.models, pulls)
 
 
 @router.post("/{model}/pull", status_code=202)
@@ -166,8 +166,8 @@ def _named(name: str) -> Model:
     raise RequestError("the catalogue has no such model", code="not_found")
 
 
-def _models(config: Config, written: Config, pulls: Mapping[str, PullState]) -> ModelsReply:
-    used, chosen_for = in_use(config), agents_by_model(written)
+def _models(config: Config, written: Config, used: frozenset[str], pulls: Mapping[str, PullState]) -> ModelsReply:
+    chosen_for = agents_by_model(written)
     folder = config.models.folder
     ram, gpus = replace(machine.ram(measured=False), bytes_per_second=_ram_speed()), machine.gpus()
     paces = {one.name: pace(one.role, one.bytes, gpus, ram, len(os.sched_getaffinity(0))) for one in catalogue.load()}
@@ -183,13 +183,6 @@ def _models(config: Config, written: Config, pulls: Mapping[str, PullState]) -> 
 def _ram_speed() -> float:
     """Return how fast memory is read here: measured once, which takes every core for some tenths of a second."""
     return machine.ram().bytes_per_second
-
-
-def in_use(config: Config) -> frozenset[str]:
-    """Return the names of the models that this house runs with."""
-    llm = [one for one in config.llm.values() if not one.url]
-    language = {name for one in llm for name in (one.model, one.embedder)}
-    return frozenset({config.speech.stt_model, *(one.voice for one in voices_for(config.speech).values()), *language})
 
 
 def agents_by_model(config: Config) -> dict[str, list[str]]:

@@ -392,6 +392,7 @@ export const de: Words = {
     speaks: (model) => `Das Haus spricht mit ${model}.`,
     thinks: (agent, model) => `${agent} denkt mit ${model}.`,
     onDisk: (bytes: string) => `${bytes} auf der Platte`,
+    toFetch: (bytes: string) => `${bytes} zu holen`,
     takes: (bytes: string) => `Etwa ${bytes} Arbeitsspeicher.`,
     pace: (count: string) => `Etwa ${count} Wörter in der Sekunde auf diesem Rechner.`,
     slow: "Das ist langsamer, als man zuhört.",

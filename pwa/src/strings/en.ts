@@ -385,6 +385,7 @@ export const en = {
     speaks: (model: string) => `The house speaks with ${model}.`,
     thinks: (agent: string, model: string) => `${agent} thinks with ${model}.`,
     onDisk: (bytes: string) => `${bytes} on the disk`,
+    toFetch: (bytes: string) => `${bytes} to fetch`,
     takes: (bytes: string) => `About ${bytes} of memory.`,
     pace: (count: string) => `About ${count} words a second on this machine.`,
     slow: "That is slower than one listens.",

@@ -33,7 +33,7 @@ export function Models() {
                       {[
                         model.title,
                         say.modelRoles[model.role as keyof typeof say.modelRoles] ?? model.role,
-                        words.value.models.onDisk(bytesOf(model.bytes)),
+                        (model.on_disk ? words.value.models.onDisk : words.value.models.toFetch)(bytesOf(model.bytes)),
                         model.licence,
                         model.needs,
                       ]

@@ -87,6 +87,10 @@ function labelOf({ form }: SettingForm, name: string): string {
   return form === "wake" ? words.value.settings.wakesFor(agentName(name)) : name;
 }
 
+/** What was typed after `sent` went to the house. */
+const typedSince = (sent: Filled, now: Filled): Filled =>
+  Object.fromEntries(Object.entries(now).filter(([name, text]) => text !== sent[name]));
+
 const textOf = ({ value, kind }: FormFieldItem) =>
   Array.isArray(value) ? value.join(kind === "list" ? "\n" : ", ") : String(value ?? "");
 
@@ -144,7 +148,7 @@ export function FormCard({ form, count, onSaved }: FormCardProps) {
     const body = { values, reach: reach && form.reaches };
     const saved = await request<FormSaved>(`${path}${which}`, body, "PUT");
     const { ok, sentence } = await tried(saved.form);
-    setFilled({});
+    setFilled((now) => typedSince(filled, now)); // while it was tried, somebody may have gone on
     await onSaved();
     const byHand = saved.by_hand.length ? [say.byHand(saved.by_hand.join(", "))] : [];
     const later = form.fields.some(({ name, at_once }) => !at_once && name in values) ? [say.countsLater] : [];
@@ -179,7 +183,7 @@ export function FormCard({ form, count, onSaved }: FormCardProps) {
             field={field}
             text={filled[field.name]}
             problem={wrong === field && result.state === "done" ? result.sentence : ""}
-            onInput={(text) => setFilled({ ...filled, [field.name]: text })}
+            onInput={(text) => setFilled((now) => ({ ...now, [field.name]: text }))}
           />
         ))}
         {form.reaches && (
