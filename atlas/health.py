@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import platform
 import time
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from functools import cache
 from importlib.metadata import PackageNotFoundError, version
@@ -18,6 +18,7 @@ from atlas.errors import AtlasError, EngineError, LlmLoading
 from atlas.llm.backend import Backend
 from atlas.mcp.tools import Tools
 from atlas.own_words import noted, own
+from atlas.speech.voices import FETCH_A_VOICE, STANDS_IN
 
 STARTED_AGAIN = noted("it is started again by itself; see the log if it does not come back")
 PATIENCE_SECONDS = 3.0  # a part that has not answered by then is not well
@@ -30,7 +31,7 @@ class PartHealth:
 
     ok: bool
     what: str  # what is loaded, or what is wrong
-    hint: str = ""
+    hint: str = ""  # what would mend it; what would be better still, of a part that is well
     warming_up: bool = False  # not well yet, and by itself in a while
 
 
@@ -44,7 +45,9 @@ class Health:
         models: Mapping[str, object],
         written: Mapping[str, Callable[[], Awaitable[str]]] = MappingProxyType({}),
         record_problem: Callable[[], str] = str,  # a sentence when rows of the record are missing
+        languages_of_espeak: Sequence[str] = (),  # that no better voice speaks
     ) -> None:
+        self._languages_of_espeak = ", ".join(languages_of_espeak)
         self._record_problem = record_problem
         self._backends = backends
         self._tools = tools
@@ -68,6 +71,9 @@ class Health:
         if problem := self._record_problem():
             gaps = own("the record of what was done is not whole: {problem}").format(problem=problem)
             parts["record"] = PartHealth(False, gaps, "`atlas doctor`")
+        if spoken := self._languages_of_espeak:
+            seen, advice = (own(text).format(language=spoken) for text in (STANDS_IN, FETCH_A_VOICE))
+            parts["voice"] = PartHealth(True, seen, advice)
         unwell = [part for name, part in parts.items() if not part.ok and name not in self._written]
         is_warming_up = all(part.warming_up for part in unwell)
         return {

@@ -52,7 +52,7 @@ from atlas.speech.message_sounds import MessageSounds
 from atlas.speech.speaking_volumes import SpeakingVolumes
 from atlas.speech.voiceprints import MODEL as VOICE_ENCODER
 from atlas.speech.voiceprints import open_voice_encoder
-from atlas.speech.voices import Voices, voices_for
+from atlas.speech.voices import Voices, languages_of_espeak, voices_for
 from atlas.store.devices import DeviceStore, open_devices
 from atlas.store.memory import open_memory
 from atlas.store.voiceprints import open_voiceprints
@@ -164,6 +164,7 @@ async def open_house(config: Config) -> AsyncIterator[House]:
                 _models_in_use(config, speech, engines),
                 {"sentences": reader.health},
                 lambda: witness.problem or egress_witness.problem,
+                languages_of_espeak(speech),
             ).look,
             speakers=speakers,
             confirmations=confirmations,
@@ -173,8 +174,8 @@ async def open_house(config: Config) -> AsyncIterator[House]:
             changes=changes,
             devices=devices,
             pulls=pulls,
-            push=push,
             models=_models_read(config, speech),
+            push=push,
             load=load,
             teaching=Teaching(config.data / TAUGHT_FILE, reader.read, reader.look, config.house.language),
             sounds=message_sounds,
@@ -371,7 +372,6 @@ def _models_in_use(config: Config, speech: SpeechConfig, engines: Mapping[str, A
     return ears | {"tts": engines["tts"].voice, "wake": list(engines["wake"].phrases)}
 
 
-def _has_encoder(config: Config, llm: LlmConfig) -> bool:
 def _models_read(config: Config, speech: SpeechConfig) -> frozenset[str]:
     """Return the names of all models that this house opens, whichever part of it reads them."""
     embedded = [llm for llm in config.llm.values() if not llm.url]
@@ -384,6 +384,7 @@ def _models_read(config: Config, speech: SpeechConfig) -> frozenset[str]:
     return frozenset(here)
 
 
+def _has_encoder(config: Config, llm: LlmConfig) -> bool:
     """Is its LLM host started with a sentence encoder? `atlas run` refuses to start without one that is named."""
     return llm.kind == "embedded" and bool(llm.embedder) and (config.models.folder / llm.embedder).is_dir()
 

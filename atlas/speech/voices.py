@@ -10,11 +10,14 @@ from dataclasses import replace
 from atlas.audio import AudioChunk
 from atlas.config import SpeechConfig
 from atlas.own_words import language as spoken_language
+from atlas.own_words import noted
 from atlas.speech.resample import Resampler
 from atlas.speech.tts import Tts
 from atlas.speech.tts_espeak import PROGRAM
 
 USUAL = SpeechConfig().voice  # of a house whose people chose none
+STANDS_IN = noted("espeak-ng speaks {language}: no voice for Piper in that language is here")
+FETCH_A_VOICE = noted("fetch a voice that speaks {language}: the app has it under Models, a terminal in `atlas models`")
 
 
 def speaks(voice: str, language: str) -> bool:
@@ -46,6 +49,13 @@ def voices_for(speech: SpeechConfig) -> Mapping[str, SpeechConfig]:
         stays = speech.tts != "piper" or speaks(speech.voice, language)
         voices[language] = its if stays else _voice_here(its, language)
     return voices
+
+
+def languages_of_espeak(speech: SpeechConfig) -> tuple[str, ...]:
+    """Return the languages that espeak-ng speaks for want of a voice for Piper."""
+    if speech.tts != "piper":
+        return ()
+    return tuple(language for language, its in voices_for(speech).items() if its.tts == "espeak")
 
 
 def _voice_here(speech: SpeechConfig, language: str) -> SpeechConfig:

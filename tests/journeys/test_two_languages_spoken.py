@@ -7,8 +7,10 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
+from playwright.sync_api import expect
 
 from atlas.audio import AudioChunk
+from tests.journeys.browser import opened
 from tests.journeys.conftest import Running, running_house, write_wav
 from tests.journeys.test_heard_in_noise import AROUND, _espeak
 from tests.journeys.test_two_languages import HOUSE
@@ -53,3 +55,15 @@ def test_each_command_is_answered_aloud_in_its_language(
 
     reply, _, language = _answer(house_of_two, _espeak("de", "Schalte die Stehlampe ein."), tmp_path)
     assert (reply, language) == ("Die Stehlampe im Wohnzimmer ist jetzt an.", "german")
+
+
+def test_the_house_says_which_language_a_voice_merely_stands_in_for_and_where_a_better_one_is(
+    house_of_two: Running,
+) -> None:
+    with opened(house_of_two, path="house") as page:
+        voice = (
+            page.get_by_role("region", name="The parts of the house").get_by_role("listitem").filter(has_text="Voice")
+        )
+        expect(voice).to_contain_text("espeak-ng speaks de: no voice for Piper in that language is here")
+        expect(voice).to_contain_text("the app has it under Models")
+        expect(page.get_by_text("All is well.")).to_be_visible()

@@ -16,7 +16,7 @@ from atlas.errors import EngineError
 from atlas.own_words import speaking
 from atlas.speech.tts_espeak import Espeak
 from atlas.speech.tts_espeak import open as open_espeak
-from atlas.speech.voices import Voices, voice_for, voices_for
+from atlas.speech.voices import Voices, languages_of_espeak, voice_for, voices_for
 
 GERMAN = SpeechConfig(languages=("de",))
 espeak = pytest.mark.skipif(not shutil.which("espeak-ng"), reason="NOT TESTED: espeak-ng is not installed")
@@ -58,6 +58,8 @@ def test_in_a_house_of_two_languages_each_has_its_own_voice(tmp_path: Path) -> N
         "en": ("piper", ("en",)),
         "de": ("espeak", ("de",)),
     }
+    assert languages_of_espeak(both) == ("de",)
+    assert languages_of_espeak(replace(both, tts="espeak")) == (), "who chose it knows"
     chosen = voices_for(replace(both, voice="de_DE-thorsten-medium", languages=("de", "en")))
     assert chosen["de"].voice == "de_DE-thorsten-medium"
     assert chosen["en"].tts == "espeak", "a German voice that somebody chose speaks no English"

@@ -33,7 +33,7 @@ class PartItem(ApiReply):
     name: str
     ok: bool
     what: str
-    hint: str = Field(description="What to do; empty when it is well")
+    hint: str = Field(description="What to do; of a part that is well, what would be better still")
     log: str = Field(default="", description="The part's own words, in English, where it is not well")
     warming_up: bool = Field(default=False, description="It is not well yet, and will be by itself")
 
@@ -117,7 +117,7 @@ async def show_health(caller: AnyCaller) -> HealthReply:
 
 def _part(name: str, state: Mapping[str, Any]) -> PartItem:
     if state["ok"]:
-        return PartItem(name=name, ok=True, what=state["what"], hint="")
+        return PartItem(name=name, ok=True, what=state["what"], hint=state.get("hint", ""))
     warming_up = bool(state.get("warming_up"))
     what = own("is warming up") if warming_up else own("does not answer as it should")
     return PartItem(name=name, ok=False, what=what, hint=state["hint"], log=state["what"], warming_up=warming_up)

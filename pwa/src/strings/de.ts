@@ -815,7 +815,7 @@ export const de: Words = {
     rulesHow: "Sie werden bei jedem Start bewiesen. * hängt von mehr als der Rolle ab.",
     parts: "Die Teile des Hauses",
     modelOf: (name: string) => `Modell „${name}“`,
-    partNames: { tools: "Werkzeugserver", sentences: "Eigene Sätze", record: "Protokoll" },
+    partNames: { tools: "Werkzeugserver", sentences: "Eigene Sätze", record: "Protokoll", voice: "Stimme" },
     allWell: "Alles ist in Ordnung.",
     notWell: "Etwas ist nicht in Ordnung.",
     warmingUp: "Alles in Ordnung: Teile davon laufen sich noch warm.",

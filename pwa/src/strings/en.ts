@@ -803,7 +803,7 @@ export const en = {
     rulesHow: "They are proven sound at every start. * depends on more than the role.",
     parts: "The parts of the house",
     modelOf: (name: string) => `Model “${name}”`,
-    partNames: { tools: "Tool server", sentences: "Own sentences", record: "Record" },
+    partNames: { tools: "Tool server", sentences: "Own sentences", record: "Record", voice: "Voice" },
     allWell: "All is well.",
     notWell: "Something is not well.",
     warmingUp: "Nothing is wrong: parts of it are still warming up.",
