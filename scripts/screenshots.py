@@ -57,8 +57,8 @@ LOCALES = {"en": "en-GB", "de": "de-DE"}
 START_SECONDS = 120
 
 
-def _device(name: str, kind: str, room: str = "", can: str = "", **state: Any) -> dict[str, Any]:
-    return {"name": name, "kind": kind, "room": room, "can": can.split(), "state": state}
+def _device(name: str, kind: str, room: str = "", can: str = "", shape: str = "", **state: Any) -> dict[str, Any]:
+    return {"name": name, "kind": kind, "shape": shape, "room": room, "can": can.split(), "state": state}
 
 
 DEVICES = [
@@ -72,6 +72,10 @@ DEVICES = [
     _device(
         "Speaker", "media", "Living room", "playing volume on", on=True, playing=True, title="Blue hour", volume=35
     ),
+    _device("Kitchen window", "sensor", "Kitchen", shape="window", on=True),
+    _device("Anna", "person", place="home"),
+    _device("Tom", "person", place="work"),
+    _device("Mia", "person", place="away"),
     _device("Movie night", "scene", can="scene"),
     _device("Good night", "scene", can="scene"),
 ]
@@ -174,7 +178,7 @@ def house() -> Iterator[tuple[str, str]]:
             running = subprocess.Popen(command, cwd=ROOT, env=environment, stdout=log, stderr=log)
         try:
             url = f"http://127.0.0.1:{port}"
-            _wait(url)
+            _wait(url, running, data / "log")
             tokens = {person: _let_in(person, role, environment) for person, role in PEOPLE}
             for path, body in LIFE:
                 _post(f"{url}/api/{path}", tokens[LOOKING], body)
@@ -200,16 +204,16 @@ def _let_in(person: str, role: str, environment: Mapping[str, str]) -> str:
     return made.stdout.strip().splitlines()[-1]
 
 
-def _wait(url: str) -> None:
+def _wait(url: str, running: subprocess.Popen[bytes], log: Path) -> None:
     deadline = time.monotonic() + START_SECONDS
-    while time.monotonic() < deadline:
+    while time.monotonic() < deadline and running.poll() is None:
         try:
             urllib.request.urlopen(f"{url}/health", timeout=5).close()  # noqa: S310  # our own house
         except (urllib.error.URLError, ConnectionError, TimeoutError):
             time.sleep(0.2)
         else:
             return
-    sys.exit("the house did not start")
+    sys.exit(f"the house did not start:\n{log.read_text()[-3000:]}")
 
 
 def _post(url: str, token: str, body: Mapping[str, Any]) -> None:

@@ -36,7 +36,7 @@ export function Messages() {
             {messages.length ? (
               <ul class="card rows">
                 {messages.toReversed().map((message) => (
-                  <li key={message.id} class="row column-row">
+                  <li key={message.id} class="row message">
                     <OneMessage message={message} />
                   </li>
                 ))}
@@ -143,17 +143,17 @@ function OneMessage({ message }: { message: VoiceMessage }) {
   const fresh = !message.mine && message.heard_at === null;
   return (
     <>
-      <p class="soft">
-        {message.mine
-          ? say.toWhom(message.person || message.room || say.everybody)
-          : say.from(message.sender || say.somebody)}
-        {` · ${dateOf(at)} ${timeOf(at)}`}
-        {fresh && ` · ${say.fresh}`}
-      </p>
-      <p class="name">{message.text || say.noWords}</p>
-      {/* biome-ignore lint/a11y/useMediaCaption: its words stand above it */}
-      {sound.value && <audio controls autoplay src={sound.value} aria-label={say.play} onEnded={heard} />}
-      <p class="answers deeds">
+      <div class="grow">
+        <p class="soft">
+          {message.mine
+            ? say.toWhom(message.person || message.room || say.everybody)
+            : say.from(message.sender || say.somebody)}
+          {` · ${dateOf(at)} ${timeOf(at)}`}
+          {fresh && ` · ${say.fresh}`}
+        </p>
+        <p class="name">{message.text || say.noWords}</p>
+        {/* biome-ignore lint/a11y/useMediaCaption: its words stand above it */}
+        {sound.value && <audio controls autoplay src={sound.value} aria-label={say.play} onEnded={heard} />}
         {message.seconds > 0 && !sound.value && (
           <button type="button" class="plain" onClick={load}>
             <Icon name="play" size={20} />
@@ -165,8 +165,8 @@ function OneMessage({ message }: { message: VoiceMessage }) {
             {say.gotIt}
           </button>
         )}
-        <Remove path={path} label={say.remove} />
-      </p>
+      </div>
+      <Remove path={path} label={say.remove} />
     </>
   );
 }

@@ -238,7 +238,7 @@ function Reminder({ reminder }: { reminder: ReminderItem }) {
   const path = `/api/reminders/${encodeURIComponent(reminder.id)}`;
   return (
     <li class="row">
-      <div>
+      <div class="grow">
         <p class="name">{reminder.text}</p>
         <p class="soft">
           {[reminder.due_at ? momentOf(reminder.due_at) : reminder.when, reminder.person, reminder.room]

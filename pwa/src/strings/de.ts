@@ -319,12 +319,12 @@ export const de: Words = {
     none: "Noch nichts wurde gesagt",
     noneHow: "Was du zu Atlas sagst und was es antwortet, lässt sich hier nachlesen und vergessen.",
     ofPerson: (person) => `Was ${person} gesagt hat, an jedem eigenen Gerät.`,
-    ofRoom: (room) => `Nur, was in diesem Raum gesagt wurde (${room}): Dieser Browser gehört niemandem allein.`,
-    ofBrowser: "Nur, was durch diesen Browser gesagt wurde: Er gehört niemandem allein.",
     ofOwner: (person) =>
       `Was ${person} gesagt hat, an jedem eigenen Gerät, und was im Terminal gesagt wurde und an Geräten der Besitzer, die niemandem allein gehören.`,
     ofOwners:
       "Was im Terminal gesagt wurde und an Geräten der Besitzer, die niemandem allein gehören, wie dieser Browser.",
+    ofRoom: (room) => `Nur, was in diesem Raum gesagt wurde (${room}): Dieser Browser gehört niemandem allein.`,
+    ofBrowser: "Nur, was durch diesen Browser gesagt wurde: Er gehört niemandem allein.",
     giveIt: "Sagen, wem er gehört",
     askForIt: "Wem das Haus gehört, kann sagen, wessen er ist.",
     noMatch: "Nichts mit diesen Wörtern wurde gesagt.",
@@ -662,7 +662,6 @@ export const de: Words = {
             `${what} braucht erst ein ausdrückliches Ja, für ${who}${when}.`,
         },
       },
-      preview: "Was hätte sie gemacht?",
       never: {
         quoted: (rule: string) => `„${rule}“`,
         fitsNothing: (rule: string) =>
@@ -672,6 +671,7 @@ export const de: Words = {
         asksAnyway: (rule: string) =>
           `Alles ist, wie es war. ${rule} Diese Regel käme nie zum Zug: Was sie nennt, fragt von selbst schon so nach.`,
       },
+      preview: "Was hätte sie gemacht?",
       looking: "Das Protokoll der letzten Woche wird gelesen …",
       nothing: (calls: number) =>
         calls === 0
@@ -896,6 +896,7 @@ export const de: Words = {
     deviceExample: "Mias Handy",
     role: "Was es darf",
     whose: "Wem gehört es?",
+    terminal: "das Terminal des Hauses",
     ofSeveral: "Mehreren",
     comesBy: "Wie es hereinkommt",
     byCamera: "Mit der Kamera: ein Handy oder Tablet",

@@ -314,11 +314,11 @@ export const en = {
     none: "Nothing has been said yet",
     noneHow: "What you say to Atlas, and what it answers, can be read here afterwards, and forgotten.",
     ofPerson: (person: string) => `What ${person} said, on every device of their own.`,
-    ofRoom: (room: string) => `Only what was said in this room (${room}): this browser is nobody's own.`,
-    ofBrowser: "Only what was said through this browser: it is nobody's own.",
     ofOwner: (person: string) =>
       `What ${person} said on every device of their own, and what was said in the terminal and on owners' devices that are nobody's own.`,
     ofOwners: "What was said in the terminal and on owners' devices that are nobody's own, such as this browser.",
+    ofRoom: (room: string) => `Only what was said in this room (${room}): this browser is nobody's own.`,
+    ofBrowser: "Only what was said through this browser: it is nobody's own.",
     giveIt: "Say whose it is",
     askForIt: "An owner of the house can say whose it is.",
     noMatch: "Nothing with these words was said.",
@@ -653,7 +653,6 @@ export const en = {
             `${what} needs a yes by name first, for ${who}${when}.`,
         },
       },
-      preview: "What would it have done?",
       never: {
         quoted: (rule: string) => `“${rule}”`,
         fitsNothing: (rule: string) =>
@@ -663,6 +662,7 @@ export const en = {
         asksAnyway: (rule: string) =>
           `All is as it was. ${rule} This rule would never have a say: what it names asks for as much by itself.`,
       },
+      preview: "What would it have done?",
       looking: "Reading the record of the last week…",
       nothing: (calls: number) =>
         calls === 0
@@ -880,6 +880,7 @@ export const en = {
     deviceExample: "Mia's phone",
     role: "What it may do",
     whose: "Whose is it?",
+    terminal: "the terminal of the house",
     ofSeveral: "Several people's",
     comesBy: "How it comes in",
     byCamera: "By its camera: a phone or tablet",

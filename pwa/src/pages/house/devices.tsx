@@ -36,7 +36,12 @@ export function Devices() {
                       {device.mine && <span class="count">{say.thisOne}</span>}
                       <br />
                       <span class="soft">
-                        {[say.roles[device.role as keyof typeof say.roles] ?? device.role, device.person, device.room]
+                        {[
+                          say.roles[device.role as keyof typeof say.roles] ?? device.role,
+                          device.terminal && say.terminal,
+                          device.person,
+                          device.room,
+                        ]
                           .filter(Boolean)
                           .join(" · ")}
                       </span>
