@@ -18,7 +18,7 @@ from atlas.errors import AtlasError, EngineError, LlmLoading
 from atlas.llm.backend import Backend
 from atlas.mcp.tools import Tools
 from atlas.own_words import noted, own
-from atlas.speech.voices import FETCH_A_VOICE, STANDS_IN
+from atlas.speech.voices import FETCH_A_VOICE, STANDS_IN, language_name
 
 STARTED_AGAIN = noted("it is started again by itself; see the log if it does not come back")
 PATIENCE_SECONDS = 3.0  # a part that has not answered by then is not well
@@ -47,7 +47,7 @@ class Health:
         record_problem: Callable[[], str] = str,  # a sentence when rows of the record are missing
         languages_of_espeak: Sequence[str] = (),  # that no better voice speaks
     ) -> None:
-        self._languages_of_espeak = ", ".join(languages_of_espeak)
+        self._languages_of_espeak = languages_of_espeak
         self._record_problem = record_problem
         self._backends = backends
         self._tools = tools
@@ -71,7 +71,7 @@ class Health:
         if problem := self._record_problem():
             gaps = own("the record of what was done is not whole: {problem}").format(problem=problem)
             parts["record"] = PartHealth(False, gaps, "`atlas doctor`")
-        if spoken := self._languages_of_espeak:
+        if spoken := ", ".join(map(language_name, self._languages_of_espeak)):
             seen, advice = (own(text).format(language=spoken) for text in (STANDS_IN, FETCH_A_VOICE))
             parts["voice"] = PartHealth(True, seen, advice)
         unwell = [part for name, part in parts.items() if not part.ok and name not in self._written]

@@ -22,12 +22,12 @@ async def test_a_voice_that_stands_in_is_told_with_what_is_better_and_makes_no_p
     parts = state["parts"]
     assert isinstance(parts, dict)
     item = _part("voice", parts["voice"])
-    assert (item.ok, item.what[:20]) == (True, "espeak-ng speaks de:")
+    assert (item.ok, item.what[:20]) == (True, "espeak-ng speaks Ger")
     assert "under Models" in item.hint
     with speaking("de"):
         parts = (await health.look())["parts"]
     assert isinstance(parts, dict)
-    assert parts["voice"]["what"].startswith("espeak-ng spricht de")
+    assert parts["voice"]["what"].startswith("espeak-ng spricht Deutsch:")
 
 
 async def test_a_house_whose_voices_are_good_says_nothing_of_them() -> None:

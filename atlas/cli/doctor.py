@@ -25,7 +25,7 @@ from atlas.config import load as load_config
 from atlas.errors import ConfigError
 from atlas.models.ears import ears_for
 from atlas.own_words import noted, own
-from atlas.speech.voices import FETCH_A_VOICE, STANDS_IN, USUAL, speaks, voices_for
+from atlas.speech.voices import FETCH_A_VOICE, STANDS_IN, USUAL, language_name, speaks, voices_for
 from atlas.store.backup import failed_backup, is_unfinished, last_backup
 from wall.chain import older_files, verify
 from wall.meta import EGRESS_HEAD_AUDIENCE
@@ -216,12 +216,13 @@ def _voice(config: Config, language: str, speech: SpeechConfig) -> Iterator[Find
     if config.speech.voice != USUAL or config.speech.tts != "piper" or speaks(USUAL, language):
         return
     if speech.tts == "espeak":
-        seen, advice = (own(text).format(language=language) for text in (STANDS_IN, FETCH_A_VOICE))
+        seen, advice = (own(text).format(language=language_name(language)) for text in (STANDS_IN, FETCH_A_VOICE))
         yield Finding("voice", seen, advice, grave=False)
     elif speech.voice == USUAL:
         advice = own("fetch a voice that speaks {language} (`atlas models`), or install espeak-ng")
         seen = own("the usual voice speaks no {language}")
-        yield Finding("voice", seen.format(language=language), advice.format(language=language))
+        named = language_name(language)
+        yield Finding("voice", seen.format(language=named), advice.format(language=named))
 
 
 def _file(file: Path) -> Finding:

@@ -7,6 +7,8 @@ from collections.abc import AsyncGenerator, Mapping
 from contextlib import aclosing
 from dataclasses import replace
 
+from babel import Locale
+
 from atlas.audio import AudioChunk
 from atlas.config import SpeechConfig
 from atlas.own_words import language as spoken_language
@@ -49,6 +51,11 @@ def voices_for(speech: SpeechConfig) -> Mapping[str, SpeechConfig]:
         stays = speech.tts != "piper" or speaks(speech.voice, language)
         voices[language] = its if stays else _voice_here(its, language)
     return voices
+
+
+def language_name(code: str) -> str:
+    """Return what a language is called in the one that is spoken: "German", "Deutsch"."""
+    return str(Locale(spoken_language()).languages.get(code, code))
 
 
 def languages_of_espeak(speech: SpeechConfig) -> tuple[str, ...]:

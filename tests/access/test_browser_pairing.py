@@ -32,10 +32,15 @@ MIAS = "Mia's phone!"  # as people call it
 
 async def scanned(picture: Locator) -> str:
     """Read a QR code off the pixels that are shown, as a phone's camera does."""
-    with open_image(io.BytesIO(await picture.screenshot())) as image:
+    return code_in(await picture.screenshot())
+
+
+def code_in(png: bytes) -> str:
+    """Return what the one QR code of a picture says."""
+    with open_image(io.BytesIO(png)) as image:
         frame = next(image.decode(video=0)).to_ndarray(format="gray")
     [code] = zxingcpp.read_barcodes(numpy.ascontiguousarray(frame))
-    return code.text
+    return str(code.text)
 
 
 async def test_a_second_browser_comes_in_by_the_qr_code_and_is_shut_out_while_the_house_talks_to_it(config, data):

@@ -213,7 +213,8 @@ def test_a_second_mail_account_is_added_in_the_app_and_removed_again(own_house: 
             form.get_by_label("Server for reading (IMAP)").fill("127.0.0.1")
             assert not (wrong := violations(page)), wrong
             form.get_by_role("button", name="Save and try").click()
-            expect(section(page, f"Mail: {name}")).to_be_visible(timeout=APPLIED_MS)
+            saved = section(page, f"Mail: {name}")
+            expect(saved.get_by_role("status")).to_contain_text("Saved.", timeout=APPLIED_MS)
         text = (own_house.data / "atlas.toml").read_text()
         assert text.count("[[tools.email.accounts]]") == 2
         first = section(page, "Mail: home")

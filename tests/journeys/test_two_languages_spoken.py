@@ -64,6 +64,6 @@ def test_the_house_says_which_language_a_voice_merely_stands_in_for_and_where_a_
         voice = (
             page.get_by_role("region", name="The parts of the house").get_by_role("listitem").filter(has_text="Voice")
         )
-        expect(voice).to_contain_text("espeak-ng speaks de: no voice for Piper in that language is here")
+        expect(voice).to_contain_text("espeak-ng speaks German: no voice for Piper in that language is here")
         expect(voice).to_contain_text("the app has it under Models")
         expect(page.get_by_text("All is well.")).to_be_visible()

@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import base64
 import hashlib
+import os
 import re
 from collections.abc import Iterator
 
 import pytest
 from cryptography import x509
 from cryptography.hazmat.primitives.serialization import Encoding, PublicFormat
-from playwright.sync_api import Browser, expect, sync_playwright
+from playwright.sync_api import Browser, Page, expect, sync_playwright
 
+from tests.access.test_browser_pairing import code_in
 from tests.journeys.browser import ANSWER_MS, CHROMIUM, MICROPHONE, answer, connected, demand_browser, heard_ms, say
 from tests.journeys.conftest import Running, running_house
 from tests.processes import free_port
@@ -66,3 +68,57 @@ def test_a_phone_that_was_let_in_by_the_terminal_is_shut_out_while_the_house_spe
     silent = heard_ms(phone)
     phone.wait_for_timeout(500)
     assert heard_ms(phone) == silent, "nothing is said to it any more"
+
+
+def invited(owner: Page, name: str, way: str) -> None:
+    """Open an invitation in the owner's app."""
+    owner.get_by_role("button", name="Add a phone or a screen").click()
+    owner.get_by_label("Name of the device").fill(name)
+    owner.get_by_label("What it may do").select_option("Adult")
+    owner.get_by_label("How it comes in").select_option(way)
+    owner.get_by_role("button", name="Invite it").click()
+
+
+def test_browsers_come_in_by_qr_code_and_by_digits_and_one_is_shut_out_while_the_house_speaks_to_it(
+    secure_house: Running, trusting_browser: Browser
+) -> None:
+    def fresh() -> Page:
+        page = trusting_browser.new_context(locale="en-GB").new_page()
+        page.set_default_timeout(ANSWER_MS)
+        return page
+
+    owner = fresh()
+    owner.goto(f"https://atlas.local:{os.environ['ATLAS_GATEWAY_HTTPS_PORT']}/#token={secure_house.token}")
+    connected(owner)
+    owner.evaluate("location.hash = '#/house/devices'")
+    invited(owner, "second phone", "By its camera: a phone or tablet")
+    phone = fresh()
+    phone.goto(code_in(owner.locator("img.qr").first.screenshot()))
+    phone.get_by_role("button", name="Let this device in").click()
+    connected(phone)
+    expect(owner.get_by_text("second phone has come in.")).to_be_visible()
+    owner.get_by_role("button", name="Done").click()
+
+    invited(owner, "third screen", "By six digits: a screen or computer")
+    digits = owner.locator(".digits").inner_text()
+    screen = fresh()
+    screen.goto(f"https://atlas.local:{os.environ['ATLAS_GATEWAY_HTTPS_PORT']}/")
+    screen.get_by_role("link", name="I have six digits").click()
+    screen.get_by_label("Six digits").fill(digits)
+    screen.get_by_role("button").click()
+    connected(screen)
+    say(screen, "what time is it")
+    assert re.search(r"\d", answer(screen))
+    expect(owner.get_by_text("third screen has come in.")).to_be_visible()
+    owner.get_by_role("button", name="Done").click()
+
+    connected(phone)
+    say(phone, "what can I say")
+    phone.wait_for_function("() => Number(document.documentElement.dataset.heardMs) > 300")
+    owner.get_by_role("button", name="second phone").click()
+    for _ in ("asked", "sure"):
+        owner.get_by_role("button", name="Take its token back").click()
+    expect(phone.get_by_role("alert").first).to_contain_text("does not know this device any more")
+    silent = heard_ms(phone)
+    phone.wait_for_timeout(500)
+    assert heard_ms(phone) == silent

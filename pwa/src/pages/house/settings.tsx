@@ -1,6 +1,5 @@
 /** Settings: what the house is told of itself and of the world, in forms that are saved, and tried where they can be. */
 
-import { Fragment } from "preact";
 import { useEffect, useRef, useState } from "preact/hooks";
 import type { FormFieldItem, FormSaved, FormTried, ModelsReply, SettingForm, SettingFormsReply } from "../../api.ts";
 import { request } from "../../house/api.ts";
@@ -28,26 +27,29 @@ export function Settings() {
         <>
           <p class="soft">{say.how(file)}</p>
           <Waiting forms={forms} />
-          {forms.map((form, index) => {
-            if (form.form === "gpu") return null; // it stands with the models
-            const isLast = forms[index + 1]?.form !== form.form;
-            const key = `${form.form}${form.number}`;
-            return (
-              <Fragment key={key}>
-                <FormCard form={form} count={countOf(forms, form)} onSaved={refresh} />
-                {form.several && isLast && form.number >= 0 && adding !== form.form && (
-                  <p>
-                    <button type="button" class="plain" onClick={() => setAdding(form.form)}>
-                      <Icon name="plus" size={20} />
-                      {say.another[form.form as keyof typeof say.another]}
-                    </button>
-                  </p>
-                )}
-                {isLast && adding === form.form && (
-                  <FormCard form={emptied(form)} count={countOf(forms, form)} onSaved={refresh} />
-                )}
-              </Fragment>
+          {forms.flatMap((form, index) => {
+            if (form.form === "gpu") return []; // it stands with the models
+            const count = countOf(forms, form);
+            // What is new is last once it is saved: the same card goes on, with what is typed and what came of the try.
+            const card = (one: SettingForm) => (
+              <FormCard
+                key={`${one.form}${one.number === NEW ? count : one.number}`}
+                form={one}
+                count={count}
+                onSaved={refresh}
+              />
             );
+            if (!form.several || form.number === NEW || forms[index + 1]?.form === form.form) return [card(form)];
+            if (adding === form.form) return [card(form), card(emptied(form))];
+            return [
+              card(form),
+              <p key={`another ${form.form}`}>
+                <button type="button" class="plain" onClick={() => setAdding(form.form)}>
+                  <Icon name="plus" size={20} />
+                  {say.another[form.form as keyof typeof say.another]}
+                </button>
+              </p>,
+            ];
           })}
         </>
       )}
@@ -161,6 +163,7 @@ export function FormCard({ form, count, onSaved }: FormCardProps) {
   async function remove(): Promise<FormResult> {
     await request(`${path}${which}`, undefined, "DELETE");
     setRemoving(false);
+    setFilled({}); // the next takes this card's place
     await onSaved();
     return { state: "none" };
   }
