@@ -810,6 +810,8 @@ export interface RoomWithDevices {
   floor: string;
   aliases: string[];
   devices: string[];
+  /** Whether a message for it would ever be played there */
+  plays: boolean;
 }
 
 /** The rooms. */

@@ -407,6 +407,8 @@ async def test_the_owner_sees_devices_people_and_rooms_moves_one_and_sends_one_a
         assert moved.json()["room"] == "Attic"
         rooms = {room["name"]: room["devices"] for room in (await http.get("/api/rooms")).json()["rooms"]}
         assert (rooms["Kitchen"], rooms["attic"]) == (["the adult"], ["mias phone"])
+        plays = {room["name"] for room in (await http.get("/api/rooms")).json()["rooms"] if room["plays"]}
+        assert plays == {"Kitchen", "attic"}, "in the bedroom and the hall nothing ever could"
         assert (await http.delete("/api/devices/mias phone")).status_code == 204
         assert (await http.delete("/api/devices/mias phone")).status_code == 404
         assert (await http.delete("/api/devices/the owner")).status_code == 400

@@ -21,6 +21,7 @@ class RoomWithDevices(RoomItem):
     """A room, and the phones, screens and satellites that stand in it."""
 
     devices: list[str]
+    plays: bool = Field(description="Whether a message for it would ever be played there")
 
 
 class RoomsReply(ApiReply):
@@ -54,12 +55,23 @@ async def list_present(caller: OwnerCaller) -> PresentReply:
 async def list_rooms(caller: Annotated[Caller, Depends(AdmitToTools(OWNER))]) -> RoomsReply:
     """List the rooms of the home, and those that only a device says it stands in."""
     home = await caller.use(HomeReply, "home.list")
+    devices = devices_of(caller)
+    playing = {*await devices.rooms(), *caller.house.config.rooms_called, *caller.house.speaking_rooms("")}
+    plays = {name.casefold() for name in playing}
     standing: dict[str, list[str]] = {}
-    for device in await devices_of(caller).list():
+    for device in await devices.list():
         if device.room:
             standing.setdefault(device.room.casefold(), []).append(device.name)
     known = [
-        RoomWithDevices(**room.model_dump(), devices=standing.pop(room.name.casefold(), [])) for room in home.rooms
+        RoomWithDevices(
+            **room.model_dump(),
+            devices=standing.pop(room.name.casefold(), []),
+            plays=any(name.casefold() in plays for name in (room.name, *room.aliases)),
+        )
+        for room in home.rooms
     ]
-    others = [RoomWithDevices(name=name, floor="", aliases=[], devices=names) for name, names in standing.items()]
+    others = [
+        RoomWithDevices(name=name, floor="", aliases=[], devices=names, plays=name in plays)
+        for name, names in standing.items()
+    ]
     return RoomsReply(rooms=[*known, *others])

@@ -84,11 +84,13 @@ function Leave() {
               {name}
             </option>
           ))}
-          {rooms.data.value?.rooms.map(({ name }) => (
-            <option key={name} value={`room:${name}`}>
-              {name}
-            </option>
-          ))}
+          {rooms.data.value?.rooms
+            .filter(({ plays }) => plays)
+            .map(({ name }) => (
+              <option key={name} value={`room:${name}`}>
+                {name}
+              </option>
+            ))}
         </select>
       </label>
       <p class="answers">
