@@ -174,11 +174,11 @@ def house() -> Iterator[tuple[str, str]]:
         environment |= {"ATLAS_GATEWAY_PORT": str(port), "ATLAS_GATEWAY_HTTPS_HOST": ""}
         environment |= {"ATLAS_MODELS_FOLDER": str(ROOT / "models")}
         command = [sys.executable, "-m", "atlas.cli.main", "run"]
-        with (data / "log").open("wb") as log:
+        with (data / "house.log").open("wb") as log:
             running = subprocess.Popen(command, cwd=ROOT, env=environment, stdout=log, stderr=log)
         try:
             url = f"http://127.0.0.1:{port}"
-            _wait(url, running, data / "log")
+            _wait(url, running, data / "house.log")
             tokens = {person: _let_in(person, role, environment) for person, role in PEOPLE}
             for path, body in LIFE:
                 _post(f"{url}/api/{path}", tokens[LOOKING], body)

@@ -146,7 +146,7 @@ def test_what_is_typed_while_the_house_tries_a_form_stays(own_house: Running, sk
 
 def test_a_model_that_any_part_of_the_house_reads_is_in_use(own_house: Running) -> None:
     with opened(own_house, path="house/models") as page:
-        for title in ("Multilingual E5 small", "MiniLM L6", "Whisper tiny", "Joe, a US English voice"):
+        for title in ("Multilingual E5 small", "MiniLM L6", "Whisper tiny, English", "Joe, a US English voice"):
             expect(page.get_by_role("listitem").filter(has_text=title).locator(".count")).to_have_text("in use")
 
 
