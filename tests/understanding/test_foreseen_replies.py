@@ -51,6 +51,26 @@ def test_the_same_deed_is_said_in_each_language_as_it_was_said_there() -> None:
     assert (replies.foresee("de", commands), replies.foresee("en", commands)) == (german, english)
 
 
+def test_a_length_is_said_in_the_unit_that_it_has_and_a_name_may_begin_the_sentence() -> None:
+    replies = learned(
+        ("timers.start", {"seconds": 600}, "Timer set for 10 minutes."),
+        ("timers.start", {"seconds": 7200}, "Timer set for 2 hours."),
+        ("timers.start", {"seconds": 3120, "name": "pizza"}, "Pizza timer set for 52 minutes."),
+    )
+    assert foreseen(replies, "timers.start", seconds=300) == "Timer set for 5 minutes."
+    assert foreseen(replies, "timers.start", seconds=3600 * 3) == "Timer set for 3 hours."
+    assert foreseen(replies, "timers.start", seconds=2400, name="tea") == "Tea timer set for 40 minutes."
+    for other in (60, 90, 3600, 5400):
+        assert foreseen(replies, "timers.start", seconds=other) == "", "one of them, and two units, are said otherwise"
+
+
+def test_a_number_is_said_where_the_last_one_stood_and_not_inside_another() -> None:
+    replies = learned(("home.set", {"device": "desk lamp", "level": 40}, "The desk lamp is at 40 percent."))
+    assert foreseen(replies, "home.set", device="hall light", level=75) == "The hall light is at 75 percent."
+    replies = learned(("home.set", {"level": 4}, "It is 4.5 or 14:4 now."))
+    assert foreseen(replies, "home.set", level=5) == ""
+
+
 def test_a_word_that_only_holds_the_value_is_left_as_it_is() -> None:
     replies = learned(("lists.add", {"item": "ham", "list": "x"}, "I added ham for hamburgers."))
     assert foreseen(replies, "lists.add", item="tea", list="x") == "I added tea for hamburgers."
@@ -68,8 +88,9 @@ def test_nothing_is_foreseen_of_what_only_looks_of_two_deeds_or_of_a_failure() -
 
 
 def test_only_some_kinds_and_some_sentences_of_each_are_remembered() -> None:
-    replies = learned(*(("home.set", {"level": n}, f"It is at {n} percent.") for n in range(MOST_SENTENCES + 1)))
-    assert foreseen(replies, "home.set", level=0) == ""
-    assert foreseen(replies, "home.set", level=MOST_SENTENCES) == f"It is at {MOST_SENTENCES} percent."
+    colours = [f"colour {letter}" for letter in "abcdefghijklmnop"][: MOST_SENTENCES + 1]
+    replies = learned(*(("home.set", {"colour": one}, f"It is {one[-1]}.") for one in colours))
+    assert foreseen(replies, "home.set", colour=colours[0]) == ""
+    assert foreseen(replies, "home.set", colour=colours[-1]) == f"It is {colours[-1][-1]}."
     replies = learned(*((f"tool.{n}", {}, "Done.") for n in range(MOST_KINDS + 1)))
     assert (foreseen(replies, "tool.0"), foreseen(replies, f"tool.{MOST_KINDS}")) == ("", "Done.")
