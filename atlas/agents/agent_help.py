@@ -14,6 +14,7 @@ from atlas.speech.speaking_volumes import LOUDEST, SOFTEST, SpeakingVolumes
 from atlas.understanding.talk_requests import AboutAtlas
 from atlas.understanding.understanding import Understanding
 
+GUEST_SECONDS = 3600.0  # that a guest's wish holds in a room that others live in
 MOST_CUSTOM = 4  # of the house's own sentences; who wants more looks into their file
 
 
@@ -55,12 +56,14 @@ class Help:
         """Speak as loudly as is wanted where the turn was said; return what is said of it, "" where that cannot be."""
         if not (self._volumes and turn.spoken and (about.louder or about.percent)):
             return ""
-        device = turn.actor.device_key
-        percent = await self._volumes.set(device, about.percent or self._volumes.percent(device) + about.louder)
+        device, volumes, words = turn.actor.device_key, self._volumes, self._about["volume"]
+        wanted = about.percent or volumes.percent(device) + about.louder
+        is_guest = turn.actor.role == "guest"
+        percent = volumes.lend(device, wanted, GUEST_SECONDS) if is_guest else await volumes.set(device, wanted)
         if percent is None:
             return ""
         limit = "most" if percent == LOUDEST else "least" if percent == SOFTEST else "now"
-        return str(self._about["volume"][limit].format(percent=percent))
+        return str(words[limit].format(percent=percent) + (words["lent"] if is_guest else ""))
 
     async def _words(self) -> str:
         """Return what this agent can do, and one thing to try; "" when none of its tools is there."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import time
 from collections.abc import Callable, Mapping
 from functools import partial
 from pathlib import Path
@@ -25,8 +26,10 @@ FULL_SCALE = 32767
 class SpeakingVolumes:
     """The volumes of one house's devices, by their `device_key`. Tones and what rings are as loud as ever."""
 
-    def __init__(self, data: Path) -> None:
+    def __init__(self, data: Path, now: Callable[[], float] = time.monotonic) -> None:
         """Read what was set. Raises `ConfigError`. Blocking."""
+        self._now = now
+        self._lent: dict[str, tuple[int, float]] = {}  # percent, and until when
         self._file = data / VOLUMES_FILE
         self._devices: set[str] = set()  # for which the house makes the sound
         self._percents = _read(self._file)
@@ -34,7 +37,8 @@ class SpeakingVolumes:
 
     def percent(self, device: str) -> int:
         """Return how loudly the house speaks through a device, from `SOFTEST` to `LOUDEST`."""
-        return self._percents.get(device, AS_MADE)
+        lent, until = self._lent.get(device, (0, 0.0))
+        return lent if self._now() < until else self._percents.get(device, AS_MADE)
 
     async def set(self, device: str, percent: int) -> int | None:
         """Speak there so loudly from now on; return how loudly that is, `None` where the house has no voice.
@@ -49,6 +53,15 @@ class SpeakingVolumes:
             with anyio.CancelScope(shield=True):
                 await anyio.to_thread.run_sync(_write, self._file, changed)
                 self._percents = changed
+            self._lent.pop(device, None)
+        return percent
+
+    def lend(self, device: str, percent: int, seconds: float) -> int | None:
+        """Speak there so loudly for some time, then as before; return as `set` does. A restart, or `set`, ends it."""
+        if device not in self._devices:
+            return None
+        percent = max(SOFTEST, min(LOUDEST, percent))
+        self._lent[device] = percent, self._now() + seconds
         return percent
 
     def on(self, device: str) -> Callable[[AudioChunk], AudioChunk]:

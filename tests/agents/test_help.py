@@ -226,6 +226,8 @@ async def test_questions_about_the_world_and_commands_are_not_about_atlas(
         ("en", "set your volume to forty percent", "40 percent", 40),
         ("en", "Your volume to eight, please", "80 percent", 80),
         ("en", "Speak as loud as you can", "as loud as I can", 100),
+        ("en", "Can you speak as loudly as possible?", "as loud as I can", 100),
+        ("en", "Talk as softly as possible", "as softly as I can", 10),
         ("en", "Whisper, please", "as softly as I can", 10),
         ("de", "Sprich bitte etwas lauter", "70 Prozent", 70),
         ("de", "Ich höre dich nicht", "70 Prozent", 70),
@@ -244,6 +246,24 @@ async def test_who_wants_it_louder_or_softer_is_spoken_to_so(
     answer, _ = await ask(about_of(language, tools, volumes=volumes), text, spoken=True)
     assert says in answer.text
     assert volumes.percent("phone") == percent
+
+
+@for_every(("language", "says"), [("en", "I do so for an hour"), ("de", "Das gilt für eine Stunde")])
+async def test_what_a_guest_wants_holds_for_an_hour(
+    tools: ScriptedTools, language: str, says: str, tmp_path: Path
+) -> None:
+    now = [0.0]
+    volumes = SpeakingVolumes(tmp_path, lambda: now[0])
+    guest = replace(ANNA, role="guest")
+    volumes.on(guest.device_key)
+    await volumes.set(guest.device_key, 60)
+    words = {"en": "Speak louder", "de": "Sprich lauter"}[language]
+    answer, _ = await ask(about_of(language, tools, volumes=volumes), words, spoken=True, actor=guest)
+    assert says in answer.text
+    assert volumes.percent(guest.device_key) == 80
+    assert SpeakingVolumes(tmp_path).percent(guest.device_key) == 60, "nothing of it is stored"
+    now[0] += 3600
+    assert volumes.percent(guest.device_key) == 60
 
 
 async def test_a_device_is_as_loud_under_another_name_and_another_of_its_old_name_is_not(

@@ -35,6 +35,15 @@ async def test_a_device_speaks_louder_or_softer_from_then_on_and_after_a_restart
     assert volumes.on("attic pi")(a_voice()) == a_voice()
 
 
+async def test_what_is_set_for_good_ends_what_was_lent(tmp_path: Path) -> None:
+    volumes = volumes_in(tmp_path)
+    assert volumes.lend("kitchen pi", 400, 60) == LOUDEST
+    assert volumes.percent("kitchen pi") == LOUDEST
+    await volumes.set("kitchen pi", 30)
+    assert volumes.percent("kitchen pi") == 30
+    assert volumes.lend("a telephone", 30, 60) is None
+
+
 async def test_what_is_as_loud_as_it_can_be_gets_no_louder_and_is_not_cut(tmp_path: Path) -> None:
     volumes = volumes_in(tmp_path)
     assert await volumes.set("kitchen pi", 400) == LOUDEST
