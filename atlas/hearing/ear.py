@@ -84,6 +84,11 @@ class Ear:
         self._read_sense = sense
         self._senses: dict[str, Sense] = {}  # of the utterance that is being judged; reading one takes milliseconds
 
+    @property
+    def idle(self) -> bool:
+        """See `Stt.idle`."""
+        return self._stt.idle
+
     async def transcribe(self, speech: AudioChunk, judge: Judge | None = None) -> Utterance:
         """Return the words of one utterance, as `Stt` has it."""
         return await self._stt.transcribe(speech, judge or self.judge)

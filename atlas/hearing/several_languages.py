@@ -23,6 +23,11 @@ class EarOfLanguages:
         self._ears = ears
         self._usual = next(iter(ears))
 
+    @property
+    def idle(self) -> bool:
+        """See `Stt.idle`."""
+        return self._stt.idle
+
     async def transcribe(self, speech: AudioChunk, judge: Judge | None = None) -> Utterance:
         """Return the words of one utterance, as `Stt` has it."""
         return await self._stt.transcribe(speech, judge or self.judge)

@@ -105,6 +105,11 @@ Judge = Callable[[Hearing], Utterance]  # runs in the recogniser's own thread
 class Stt(Protocol):
     """A recogniser that is loaded and warm."""
 
+    @property
+    def idle(self) -> bool:
+        """Whether it recognises nothing just now, so that nobody waits behind what is given to it."""
+        ...
+
     async def transcribe(self, speech: AudioChunk, judge: Judge | None = None) -> Utterance:
         """Return the words of one utterance at `HEARING_RATE`; text "" when nobody spoke.
 

@@ -92,6 +92,11 @@ class FasterWhisper:
         self._better = better
         self._worker = worker
 
+    @property
+    def idle(self) -> bool:
+        """See `Stt.idle`."""
+        return self._worker.idle
+
     async def transcribe(self, speech: AudioChunk, judge: Judge | None = None) -> Utterance:
         """Return the words of one utterance, and other readings of it."""
         assert speech.rate == HEARING_RATE, "words are heard at the hearing rate"

@@ -49,6 +49,11 @@ class ScriptedStt:
         self._skimming = anyio.Lock()
         self._reading = 0
 
+    @property
+    def idle(self) -> bool:
+        """See `Stt.idle`."""
+        return not (self._reading or self._skimming.locked())
+
     async def transcribe(self, speech: AudioChunk, judge: Judge | None = None) -> Utterance:
         """Return the next text, or what the judge makes of it."""
         assert speech.rate == HEARING_RATE

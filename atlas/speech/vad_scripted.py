@@ -9,6 +9,7 @@ from atlas.config import SpeechConfig
 from atlas.speech.vad import FRAME_SAMPLES, Vad, VadStream
 
 LOUD = 0.01  # of full scale, as the root of the mean square
+FAINT = 0.004  # from here on it is perhaps the end of a word
 
 
 async def open(settings: SpeechConfig) -> Vad:
@@ -37,11 +38,11 @@ class ScriptedVadStream:
     """One microphone; keeps no state."""
 
     def probability(self, frame: AudioChunk) -> float:
-        """Return 1 for a loud frame, else 0."""
+        """Return 1 for a loud frame, 0.4 for a faint one, else 0."""
         assert frame.samples == FRAME_SAMPLES
         assert frame.rate == HEARING_RATE
         level = np.sqrt(np.mean(np.frombuffer(frame.pcm, "<i2").astype(np.float64) ** 2)) / 32768
-        return 1.0 if level > LOUD else 0.0
+        return 1.0 if level > LOUD else 0.4 if level > FAINT else 0.0
 
     def reset(self) -> None:
         """Nothing to forget."""

@@ -23,6 +23,11 @@ class Worker:
         self._busy = threading.Lock()
         self._calls = 0  # that run or wait
 
+    @property
+    def idle(self) -> bool:
+        """Whether no call runs or waits."""
+        return not (self._calls or self._busy.locked())
+
     async def run(self, work: Callable[[], T]) -> T:
         """Return what `work` returns, or raise what it raises. Cancelling is safe."""
         wanted = True
@@ -44,7 +49,7 @@ class Worker:
 
         `work` is given what says whether it may go on: no longer when it was cancelled, or when another call waits.
         """
-        if self._calls or self._busy.locked():
+        if not self.idle:
             return None
         wanted = True
         try:

@@ -12,7 +12,7 @@ from atlas.understanding.patterns import pattern
 from atlas.understanding.slots import Command
 
 CLOSED_SECONDS = 0.19  # of silence after what closes a command; one command in twelve has as long a pause inside it
-LOOK_SECONDS = 0.12  # after a look, and at once when its words are known later; who goes on is answered anew, in one
+LOOK_SECONDS = 0.15  # after a look, and at once when its words are known later; who goes on is answered anew, in one
 SWEEPING_SECONDS = 0.8  # after what concerns a whole house or floor, as "except in the hall" may follow
 GRAVE = frozenset({"lock", *GUARDED})  # kinds and shapes
 _MARKS = " .,;:?!…-"

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import NamedTuple
 
+import numpy as np
+
 from atlas.audio import HEARING_RATE, SAMPLE_BYTES, AudioChunk
 from atlas.speech.endpoint import PRE_ROLL_SECONDS, Endpoint, EndpointDecision, EndpointOptions
 from atlas.speech.stt import MAX_UTTERANCE_SECONDS
@@ -17,6 +19,7 @@ MAX_SAMPLES = int(MAX_UTTERANCE_SECONDS * HEARING_RATE)
 FRAME_SECONDS = FRAME_SAMPLES / HEARING_RATE
 _INPUT_OF = {
     EndpointDecision.SPEECH: Input.SPEECH,
+    EndpointDecision.FADE: Input.FADE,
     EndpointDecision.LULL: Input.LULL,
     EndpointDecision.PAUSE: Input.PAUSE,
     EndpointDecision.ENDPOINT: Input.ENDPOINT,
@@ -68,6 +71,10 @@ class Ears:
     def silence_seconds(self) -> float:
         """How long nobody has spoken, since the last word of the utterance under way or the one before."""
         return max(0.0, (self.heard_samples - self._epoch) / HEARING_RATE - self._endpoint.ended_seconds)
+
+    def has_settled(self, seconds: float) -> bool:
+        """Tell whether the silence under way has been long enough, as `settle` would have it."""
+        return self._endpoint.has_settled(seconds)
 
     @property
     def hears_voice(self) -> bool:
@@ -172,7 +179,8 @@ class Ears:
             yield Notice(Input.WAKE, self.heard_samples, phrase)
 
     def _judge(self, frame: AudioChunk) -> Iterator[Notice]:
-        heard = self._endpoint.hear(FRAME_SECONDS, self._vad.probability(frame))
+        power = float(np.mean(np.square(np.frombuffer(frame.pcm, "<i2"), dtype=np.float32)))
+        heard = self._endpoint.hear(FRAME_SECONDS, self._vad.probability(frame), power)
         if heard is EndpointDecision.SPEECH:
             self._utterance = True
         if heard is EndpointDecision.ENDPOINT:

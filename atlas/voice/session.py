@@ -93,6 +93,7 @@ class Session:
         self.options = options or SessionOptions()
         self.wish = wish or ReplyOptions()  # what holds for replies that nobody asked for in particular
         self.actor = actor
+        self._stt = stt
         self._recogniser = Recogniser(stt, pick, actor.device, self._judge)
         self._tts = VoiceAhead(tts)
         self._house_replies = reply
@@ -308,7 +309,7 @@ class Session:
             case TurnAction.SPEECH_STOPPED:
                 await self._emit(SpeechStopped(self._utterance_id, self._ears.heard_samples))
             case TurnAction.GUESS:
-                if happened is not Input.LULL or self._ears.sound().seconds <= LULL_SECONDS:
+                if self._is_worth_a_guess(happened):
                     self._begin_guess()
             case TurnAction.FORGET_GUESS:
                 self._forget_guess()
@@ -357,6 +358,12 @@ class Session:
         self._ears.options = replace(self._ears.options, patience_seconds=seconds if self._patience else None)
 
     # ── hearing ────────────────────────────────────────────────────────────────────────────────────
+
+    def _is_worth_a_guess(self, happened: Input) -> bool:
+        """Whether the words so far are read now. Most quiet moments lie inside sentences: nobody may wait for those."""
+        if happened is Input.FADE and not self._stt.idle:
+            return False
+        return happened not in (Input.FADE, Input.LULL) or self._ears.sound().seconds <= LULL_SECONDS
 
     def _begin_guess(self) -> None:
         self._partial_reader.pause()
@@ -425,7 +432,7 @@ class Session:
         elif (settle := self._settle_seconds(words.text)) is not None:
             guess.command = True
             speaking = self._state in (TurnState.HEARING, TurnState.PAUSED)
-            if settle <= (self._ears.silence_seconds if speaking else self.options.endpoint.pause_seconds):
+            if self._ears.has_settled(settle) if speaking else settle <= self.options.endpoint.pause_seconds:
                 return Input.COMMAND
             self._ears.settle(settle)
             self._ears.wait(settle)  # what concerns a whole house is waited for longer than other words

@@ -3,7 +3,7 @@
 A conversation by voice is a question of who may speak now. Here it is a machine of seven states, and everything that
 can happen is one of the inputs below. Who may cause which:
 
-    the ears        WAKE, SPEECH, SUSTAINED, LULL, PAUSE, ENDPOINT, FULL, SILENCE   (sound alone, counted in samples)
+    the ears        WAKE, SPEECH, SUSTAINED, FADE, LULL, PAUSE, ENDPOINT, FULL, SILENCE   (sound alone, by samples)
     a guess         COMMAND, STOP, NOTHING                                   (the words so far, once for a silence)
     the reply       ENDED                                                    (it was heard to its end)
     the house       ANNOUNCE                                                 (a timer, or somebody's announcement)
@@ -19,7 +19,7 @@ One question and its answer, the short way, is
     LISTENING ─SPEECH→ HEARING ─PAUSE→ PAUSED ─COMMAND or ENDPOINT→ REPLYING ─ENDED→ LISTENING ─SILENCE→ ASLEEP
 
 where more speech leads from PAUSED back to HEARING, and a room without a wake word never sleeps. The words are read at
-the first LULL, so that they are known by the time when the silence after them is long enough. Over a reply,
+the first FADE or LULL, so that they are known by the time when the silence after them is long enough. Over a reply,
 OVERTALKED is the state of doubt: short sounds lead back to REPLYING, SUSTAINED speech or words that mean something stop
 the reply. ASIDE is its twin for a reply that may not be interrupted but by a "stop", or that a client asked for while
 somebody spoke: what is said is kept for later.
@@ -60,6 +60,7 @@ class Input(Enum):
     SPEECH = "speech"  # somebody began to speak, or went on after a pause
     UNHEEDED = "unheeded"  # the same, where speech may not interrupt a reply
     SUSTAINED = "sustained"  # that speech has lasted too long for a cough
+    FADE = "fade"  # the sound grew quiet; perhaps the speaker is, too
     LULL = "lull"  # the speaker is quiet, perhaps only between two words
     PAUSE = "pause"  # the speaker is quiet for a moment
     ENDPOINT = "endpoint"  # the speaker has finished
@@ -130,6 +131,7 @@ TABLE: dict[tuple[TurnState, Input], Move] = {
     # A pause may have begun before this state: while a reply went on, and the guess at it is still there.
     (S.HEARING, I.SPEECH):       Move(S.HEARING, (A.FORGET_GUESS,)),
     (S.HEARING, I.UNHEEDED):     Move(S.HEARING, (A.FORGET_GUESS,)),
+    (S.HEARING, I.FADE):         Move(S.HEARING, (A.GUESS,)),
     (S.HEARING, I.LULL):         Move(S.HEARING, (A.GUESS,)),
     (S.HEARING, I.PAUSE):        Move(S.PAUSED, (A.GUESS, A.PREPARE)),
     (S.HEARING, I.COMMAND):      Move(S.REPLYING, (A.SPEECH_STOPPED, A.COMMIT, A.ANSWER)),

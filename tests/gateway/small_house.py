@@ -118,6 +118,8 @@ class Ear:
     async def skim(self, speech: AudioChunk) -> str | None:
         return self.skims.pop(0) if self.skims else None
 
+    idle = True
+
     async def transcribe(self, speech: AudioChunk, judge: Judge | None = None) -> Utterance:
         self.heard.append(speech)
         if self.trouble:

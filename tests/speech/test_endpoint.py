@@ -166,6 +166,77 @@ def test_behind_words_that_must_go_on_the_silence_is_longer_and_only_this_one():
     ]
 
 
+QUIET = 1e-4  # of the power of speech
+
+
+def aloud(endpoint: Endpoint, *parts: tuple[float, float, float]) -> list[tuple[EndpointDecision, float]]:
+    """Play stretches of (seconds, probability, power); return what was decided, and after how many seconds of them."""
+    began, frames = endpoint.at_seconds, [part for part in parts for _ in range(round(part[0] / FRAME))]
+    decided = ((endpoint.hear(FRAME, *frame), round(endpoint.at_seconds - began, 2)) for _, *frame in frames)
+    return [(heard, at) for heard, at in decided if heard]
+
+
+def spoken(options: EndpointOptions | None = None) -> Endpoint:
+    """Return an endpoint that has just heard a second of speech."""
+    endpoint = Endpoint(options)
+    assert words(aloud(endpoint, (1.0, 1.0, 1.0))) == [EndpointDecision.SPEECH]
+    return endpoint
+
+
+def test_words_can_be_read_as_soon_as_it_is_quiet_though_the_detector_still_hears_a_voice():
+    decided = aloud(spoken(), (0.064, 0.9, QUIET), (1.0, 0.0, QUIET))
+    assert words(decided) == [
+        *(EndpointDecision.FADE, EndpointDecision.LULL, EndpointDecision.PAUSE, EndpointDecision.ENDPOINT),
+    ]
+    assert decided[0][1] == 0.03
+
+
+def test_who_is_loud_again_behind_a_quiet_moment_goes_on():
+    decided = aloud(spoken(), (0.032, 0.9, QUIET), (0.032, 0.9, 1.0), (0.32, 1.0, 1.0))
+    assert decided == [(EndpointDecision.FADE, 0.03), (EndpointDecision.SPEECH, 0.06)]
+
+
+def test_the_quiet_in_front_of_the_burst_of_a_t_is_part_of_a_word():
+    assert aloud(spoken(), (0.064, 1.0, QUIET), (0.5, 1.0, 1.0)) == []
+
+
+def test_who_goes_on_more_softly_is_heard_as_somebody_who_goes_on():
+    endpoint = spoken()
+    assert words(aloud(endpoint, (1.0, 0.9, QUIET))) == [EndpointDecision.FADE, EndpointDecision.SPEECH]
+    assert endpoint.speaking
+
+
+def test_speech_behind_a_slammed_door_is_speech():
+    endpoint = spoken()
+    assert aloud(endpoint, (0.064, 1.0, 1e4), (1.0, 1.0, 1.0)) == []
+    endpoint.settle(0.19)
+    assert aloud(endpoint, (0.096, 0.1, 1.0)) == [(EndpointDecision.LULL, 0.03)]
+
+
+def test_a_silence_that_the_detector_hears_late_is_counted_from_where_it_became_quiet():
+    endpoint = spoken()
+    aloud(endpoint, (0.096, 0.9, QUIET))
+    endpoint.settle(0.19)
+    assert aloud(endpoint, (1.0, 0.0, QUIET))[-1] == (EndpointDecision.ENDPOINT, 0.13)
+    endpoint = spoken()
+    aloud(endpoint, (0.096, 0.9, 1.0))  # as loud as before, as in a noisy room
+    aloud(endpoint, (0.032, 0.0, 1.0))
+    endpoint.settle(0.19)
+    assert aloud(endpoint, (1.0, 0.0, 1.0))[-1] == (EndpointDecision.ENDPOINT, 0.16)
+
+
+def test_half_of_a_silence_is_heard_by_the_detector_however_quiet_it_was_before():
+    endpoint = spoken()
+    aloud(endpoint, (0.128, 0.9, QUIET))
+    endpoint.settle(0.44)
+    assert aloud(endpoint, (1.0, 0.0, QUIET))[-1][1] >= 0.22
+
+
+def test_a_silence_that_a_client_asked_for_is_the_detectors():
+    decided = aloud(spoken(EndpointOptions(silence_seconds=0.5)), (0.128, 0.9, QUIET), (1.0, 0.0, QUIET))
+    assert decided[-1] == (EndpointDecision.ENDPOINT, 0.64)
+
+
 def test_a_reset_forgets_everything():
     endpoint = Endpoint()
     story(endpoint, (1.0, 0.9))
@@ -174,21 +245,26 @@ def test_a_reset_forgets_everything():
     assert story(endpoint, (5.0, 0.0)) == []
 
 
-@given(st.lists(st.floats(0, 1), max_size=400), st.sampled_from([0.01, 0.02, 0.032, 0.1]))
-def test_whatever_is_heard_the_decisions_come_in_an_order_that_makes_sense(probabilities, seconds):
+@given(
+    st.lists(st.tuples(st.floats(0, 1), st.sampled_from([0.0, QUIET, 1.0])), max_size=400),
+    st.sampled_from([0.01, 0.02, 0.032, 0.1]),
+)
+def test_whatever_is_heard_the_decisions_come_in_an_order_that_makes_sense(frames, seconds):
     endpoint = Endpoint(EndpointOptions(patience_seconds=3.0, max_utterance_seconds=4.0))
     before: EndpointDecision | None = None
     may_follow = {
         None: {EndpointDecision.SPEECH, EndpointDecision.SILENCE},
-        EndpointDecision.SPEECH: {EndpointDecision.LULL, EndpointDecision.ENDPOINT},
+        EndpointDecision.SPEECH: {EndpointDecision.FADE, EndpointDecision.LULL, EndpointDecision.ENDPOINT},
+        EndpointDecision.FADE: {EndpointDecision.SPEECH, EndpointDecision.LULL, EndpointDecision.ENDPOINT},
         EndpointDecision.LULL: {EndpointDecision.SPEECH, EndpointDecision.PAUSE, EndpointDecision.ENDPOINT},
         EndpointDecision.PAUSE: {EndpointDecision.SPEECH, EndpointDecision.ENDPOINT},
         EndpointDecision.ENDPOINT: {EndpointDecision.SPEECH, EndpointDecision.SILENCE},
         EndpointDecision.SILENCE: {EndpointDecision.SPEECH, EndpointDecision.SILENCE},
     }
-    for probability in probabilities:
-        if heard := endpoint.hear(seconds, probability):
+    silent = (None, EndpointDecision.ENDPOINT, EndpointDecision.SILENCE)
+    for probability, power in frames:
+        if heard := endpoint.hear(seconds, probability, power):
             assert heard in may_follow[before]
             before = heard
-        assert endpoint.speaking == (before in (EndpointDecision.SPEECH, EndpointDecision.LULL, EndpointDecision.PAUSE))
+        assert endpoint.speaking == (before not in silent)
         assert 0 <= endpoint.began_seconds <= endpoint.ended_seconds <= endpoint.at_seconds + 1e-9

@@ -765,3 +765,30 @@ async def test_a_question_to_somebody_known_by_voice_is_answered_in_their_conver
         await small.speak(1.0)
         await small.ended(3)
         assert [turn.actor.person for turn in small.judged] == ["ada", ""]
+
+
+class BusyStt(ScriptedStt):
+    """A recogniser that somebody else is being heard by."""
+
+    @property
+    def idle(self) -> bool:
+        return False
+
+
+async def test_words_are_read_as_soon_as_it_grows_quiet_where_nobody_else_is_being_heard() -> None:
+    for stt, reads in ((ScriptedStt(["what is new"]), 1), (BusyStt(["what is new"]), 0)):
+        async with world(stt=stt) as small:
+            await small.speak(1.0)
+            await small.speak(0.064, level=0.007)  # the detector is not sure that it is over
+            assert len(stt.heard) == reads
+            await small.keep_quiet(0.064)
+            assert len(stt.heard) == 1
+
+
+async def test_what_was_read_in_a_quiet_moment_is_forgotten_when_the_sentence_goes_on() -> None:
+    async with world("turn on", "turn on the light", stt_seconds=0.01) as small:
+        await small.speak(1.0)
+        await small.speak(0.064, level=0.007)
+        await small.speak(0.5)
+        await small.ended()
+        assert [turn.text for turn in small.house.turns] == ["turn on the light"]
