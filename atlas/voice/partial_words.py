@@ -13,6 +13,8 @@ from atlas.speech.stt import Stt
 
 FIRST_SECONDS = 0.4  # of sound behind the beginning, and then …
 PERIOD_SECONDS = 0.7  # … between the beginnings of two readings, in which two or three words are said
+MOST_SECONDS = 12.0  # of sound that is read from its beginning, and then …
+PART_SECONDS = 8.0  # … of its last part: a longer one would be read for longer than a pause at its end lasts
 REST_FACTOR = 5  # times as long as the last reading took there is at least between two: a busy machine reads less
 
 
@@ -56,13 +58,16 @@ class PartialReader:
     async def read(self, sound: AudioChunk, scope: anyio.CancelScope) -> None:
         """Read the words so far, and tell those that will stand. Cancelling is safe."""
         began = anyio.current_time()
+        is_whole = sound.seconds <= MOST_SECONDS
+        part = sound if is_whole else sound.cut(sound.samples - round(PART_SECONDS * HEARING_RATE), sound.samples)
+        take = self._agreement.read if is_whole else self._agreement.read_on
         with scope:
             try:
-                text = await self._stt.skim(sound)
+                text = await self._stt.skim(part)
             except EngineError as trouble:  # whoever needs the words will hear of it
                 trace.line("partial words failed", error=trouble)
                 text = None
-            if text is not None and not scope.cancel_called and (new := self._agreement.read(text)):
+            if text is not None and not scope.cancel_called and (new := take(text)):
                 await self._emit(PartialWords(self.utterance_id, new))
         if self._scope is scope:
             self._scope = None

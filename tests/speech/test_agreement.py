@@ -48,3 +48,14 @@ def test_the_whole_adds_the_rest_and_where_it_turned_out_otherwise_nothing() -> 
     assert agreement.finish("turn off the kitchen light") == ""
     assert agreement.finish("Turn on the kitchen light.") == " kitchen light."
     assert Agreement().finish("Stop.") == "Stop."
+
+
+def test_a_part_goes_on_from_the_words_that_stand_where_it_shares_three_of_them() -> None:
+    agreement = Agreement()
+    for _ in range(2):
+        agreement.read("once there was an old man and")
+    assert agreement.text == "once there was an old man"
+    assert agreement.read_on("ere was an old man and his goat") == ""
+    assert agreement.read_on("was an old man, and his goats who") == " and his"
+    assert agreement.read_on("his goat. Who ate everything that") == "", "it shares two, and nothing is taken back"
+    assert agreement.text == "once there was an old man and his"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+import anyio
 import pytest
 
 from atlas.audio import AudioChunk, silence
@@ -52,6 +53,29 @@ async def test_words_on_which_two_readings_agree_are_told_before_the_speaker_has
         assert (transcribed.text, early + transcribed.rest) == (SENTENCE, SENTENCE)
         names = {event.utterance_id for kind in (SpeechStarted, PartialWords, Committed) for event in small.all(kind)}
         assert names == {transcribed.utterance_id}
+
+
+async def test_who_speaks_for_half_a_minute_is_read_along_to_the_end() -> None:
+    words = [f"word{number}" for number in range(60)]
+    began = 0.0
+
+    def read_part(sound: AudioChunk) -> str:
+        """Read what was said while this sound was, at two words a second; its first word is cut off."""
+        assert sound.seconds <= 12.0
+        until = anyio.current_time() - began
+        first = max(0.0, until - sound.seconds)
+        heard = words[round(2 * first) : round(2 * until)]
+        return " ".join([heard[0][1:], *heard[1:]] if first and heard else heard)
+
+    async with world(stt=ears(" ".join(words), skims=read_part), options=LIVE) as small:
+        began = anyio.current_time()
+        await small.speak(26.0)
+        told = partial(small).split()
+        assert told == words[: len(told)]
+        assert len(told) > 40
+        await small.ended()
+        (transcribed,) = small.all(Transcribed)
+        assert (partial(small) + transcribed.rest).split() == words
 
 
 async def test_where_nobody_wants_them_the_recogniser_is_not_asked() -> None:
