@@ -38,7 +38,9 @@ def _is_loop(text: str, spans: list[re.Match[str]], start: int, period: int, end
     if period >= SENTENCE_WORDS and again >= period:
         return True
     if ended:
-        return start == 0 and between.strip() in FULL_STOPS and again >= period
+        first = text[spans[start].start() : spans[seam - 1].end()]
+        begins_anew = period > 1 and spans[seam].group()[0].isupper() and not first.istitle()  # "New York New York"
+        return start == 0 and (between.strip() in FULL_STOPS or begins_anew) and again >= period
     if again >= 2 * period or (start == 0 and again >= period):
         return True
     return start == 0 and not between.isspace() and again >= min(period, 2)

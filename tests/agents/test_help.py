@@ -227,7 +227,8 @@ async def test_questions_about_the_world_and_commands_are_not_about_atlas(
         ("en", "Your volume to eight, please", "80 percent", 80),
         ("en", "Speak as loud as you can", "as loud as I can", 100),
         ("en", "Can you speak as loudly as possible?", "as loud as I can", 100),
-        ("en", "Talk as softly as possible", "as softly as I can", 10),
+        ("en", "Talk is softly as possible", "as softly as I can", 10),  # as a room may hear it
+        ("en", "To speak a bit more softly, please.", "30 percent", 30),
         ("en", "Whisper, please", "as softly as I can", 10),
         ("de", "Sprich bitte etwas lauter", "70 Prozent", 70),
         ("de", "Ich höre dich nicht", "70 Prozent", 70),

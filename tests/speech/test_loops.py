@@ -28,6 +28,9 @@ RAN_ON, ENDED = False, True
             RAN_ON,
             "Run ten minutes, about five miles an hour.",
         ),
+        ("Speak louder Speak louder", ENDED, "Speak louder"),
+        ("speak louder speak louder", ENDED, None),
+        ("New York New York", ENDED, None),
         ("Turn on the light and turn on the", RAN_ON, None),  # the sentence goes on
         ("Stop, stop.", ENDED, None),
         ("No, no, no.", ENDED, None),
