@@ -1,6 +1,6 @@
 """`atlas bench NAME`: measures this machine; a file of `atlas_bench/` with `async def measure(config)` each.
 
-One that has `options(parser)` is given what it was told as a second argument.
+One that has `options(parser)` is given what it was told as a second argument, and may have `targets(given)` for it.
 """
 
 from __future__ import annotations
@@ -47,7 +47,8 @@ def main(arguments: Sequence[str]) -> int:
     signal.signal(signal.SIGINT, signal.default_int_handler)
     signal.signal(signal.SIGTERM, lambda *_: signal.raise_signal(signal.SIGINT))
     figures: dict[str, float] = anyio.run(measured.measure, load_config(os.environ), *messages)
-    report = judged(given.name, figures, measured.TARGETS)
+    targets = measured.targets(given) if hasattr(measured, "targets") else measured.TARGETS
+    report = judged(given.name, figures, targets)
     print(json.dumps(report) if given.json else table(report))
     return 0 if report["met"] else 1
 

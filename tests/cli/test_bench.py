@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import json
+from argparse import Namespace
 from importlib import import_module
 from inspect import iscoroutinefunction, signature
 
@@ -8,6 +9,7 @@ import pytest
 
 from atlas.cli import bench
 from atlas.cli.main import run
+from atlas_bench import voice
 
 
 def test_a_target_is_the_most_that_its_figure_may_be() -> None:
@@ -45,6 +47,12 @@ def test_every_benchmark_that_is_listed_can_be_run_with_the_settings_alone() -> 
         assert iscoroutinefunction(measured.measure) and measured.TARGETS
         needed = [one for one in signature(measured.measure).parameters.values() if one.default is one.empty]
         assert len(needed) == 1
+
+
+def test_what_is_measured_beside_a_peer_has_targets_of_its_own() -> None:
+    alone, beside = (voice.targets(Namespace(peer=peer)) for peer in (False, True))
+    assert "question_first_sound_p50_ms" in alone
+    assert beside == {"share_of_peer_p50": 0.35, "p95_of_peer_p50": 1.0, "commands_missed": 1.0}
 
 
 def test_a_benchmark_that_is_not_there_names_those_that_are(capsys: pytest.CaptureFixture[str]) -> None:
