@@ -231,13 +231,15 @@ class Ear:
         plain = hearing.believed()
         if not self.books:
             return plain
-        senses = [self._sense(reading.text) for reading in hearing.readings]
         sense = self._sense(plain.text) if plain.text else Sense.NOTHING
         sayable = bool(plain.text) and any(book.says(plain.text) for book in self.books)
-        if sense is Sense.COMMAND and not sayable:
-            sense = Sense.LOOSE  # "turn on the whole light": who reads it leaves out a word that it does not know
-        if Sense.DENIED in senses or sense in (Sense.COMMAND, Sense.OTHER):
+        if sense is Sense.OTHER or (sense is Sense.COMMAND and sayable):
             return plain  # a worse reading that is a command must first be likelier than what lies nearer
+        if sense is Sense.COMMAND:
+            sense = Sense.LOOSE  # "turn on the whole light": who reads it leaves out a word that it does not know
+        senses = [self._sense(reading.text) for reading in hearing.readings]
+        if Sense.DENIED in senses:
+            return plain
         also = [one for one, its in zip(hearing.readings, senses, strict=True) if its is Sense.COMMAND]
         if Sense.NEGATED in senses:
             sense = Sense.NEGATED if sense in (Sense.NOTHING, Sense.NEGATED) else Sense.OTHER

@@ -82,6 +82,19 @@ async def test_a_denial_in_any_reading_is_enough_to_leave_it_all(ear_for):
     assert heard.text == "Cancel all tires."
 
 
+async def test_of_what_can_be_said_no_worse_reading_is_read(sounds):
+    read: list[str] = []
+
+    def noted(text: str) -> Sense:
+        read.append(text)
+        return sense(text)
+
+    ear = Ear(ScriptedStt(["Cancel all timers."], alternatives=["Cancel all tires."]), sounds, noted)
+    ear.books = [Book(Search(Nets(graph_of(WAYS[1:])), {}, sounds), by_words("en"), near=0.2, less_likely=2.0)]
+    assert (await ear.transcribe(voice(1.0))).text == "Cancel all timers."
+    assert read == ["Cancel all timers."]
+
+
 async def test_without_a_book_words_are_as_they_were_read(sounds):
     ear = Ear(ScriptedStt(["Cancel all tires."]), sounds, sense)
     assert (await ear.transcribe(voice(1.0))).text == "Cancel all tires."
