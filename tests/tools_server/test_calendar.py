@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from datetime import datetime
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 from zoneinfo import ZoneInfo
 
@@ -11,6 +12,8 @@ import icalendar
 import pytest
 
 from tools_server.calendars import occurrences as unfolding
+from tools_server.calendars.calendar_words import begins, moves
+from tools_server.sdk.toolkit import ToolFailed
 
 PARIS = ZoneInfo("Europe/Paris")
 NOW = datetime(2026, 11, 20, 8, 0, tzinfo=PARIS).timestamp()  # a Friday
@@ -452,3 +455,14 @@ async def test_a_half_of_the_day_that_is_said_once_is_that_of_both(
 async def test_how_often_is_asked_for_in_words_about_how_often(world: Any) -> None:
     refused = await world.refused("calendar.add", title="choir", start="2027-01-20", repeat="sometimes")
     assert refused.text == "How often? Say it as every day, every week or every month."
+
+
+@pytest.mark.parametrize("start", ["0001-01-01", "0001-01-01T00:00"])
+def test_a_house_without_a_zone_of_its_own_refuses_the_first_day_of_all_calendars_in_words(start: str) -> None:
+    call: Any = SimpleNamespace(zone=None, now=lambda: NOW)
+    with pytest.raises(ToolFailed, match="too far away"):
+        begins(call, start, "", 0)
+    evening = datetime(2026, 11, 21, 19, tzinfo=PARIS)
+    event: Any = SimpleNamespace(start=evening, end=evening, all_day=False)
+    with pytest.raises(ToolFailed, match="too far away"):
+        moves(call, "0001-01-01T00:00", 0, event)

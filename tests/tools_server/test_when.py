@@ -16,6 +16,7 @@ from hypothesis import strategies as st
 
 from tests.conftest import for_every
 from tools_server.times.recurrence import Recurrence, RecurrenceRule, local, moment, read
+from tools_server.times.spans import span
 from tools_server.times.spoken_time import moment_words, rule_words
 from tools_server.times.when import REMINDING, WAKING, NotUnderstood, understand, understand_day
 
@@ -251,6 +252,15 @@ def test_what_is_not_understood_is_named(words: str) -> None:
     with pytest.raises(NotUnderstood) as refused:
         understand(words, NOW, PARIS)
     assert REFUSED[words].casefold() in str(refused.value).casefold()
+
+
+@for_every("zone", [PARIS, None])
+@for_every("words", ["0001-01-01", "0001-01-01T00:00", "9999-12-31T23:59"])
+def test_the_first_and_the_last_day_of_calendars_are_refused_in_words(words: str, zone: ZoneInfo | None) -> None:
+    with pytest.raises(NotUnderstood):
+        understand(words, NOW, zone)
+    with pytest.raises(NotUnderstood):
+        span(f"{words[:10]} at 9 am", NOW, zone)
 
 
 def test_there_are_enough_phrases_in_the_tables() -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from contextlib import contextmanager
-from datetime import date, datetime, time, timedelta
+from datetime import MINYEAR, date, datetime, time, timedelta
 
 from tools_server.calendars.events import Event, on_clocks, rule_of
 from tools_server.sdk.toolkit import Call, ToolFailed
@@ -67,7 +67,7 @@ def on_day(call: Call, day: date, named: DaySpan) -> tuple[datetime, datetime]:
 
 
 def _refuse_far(day: date) -> None:
-    if day.year > LAST_YEAR:
+    if not MINYEAR < day.year <= LAST_YEAR:  # without a zone of its own, Python looks a day around a moment
         raise ToolFailed("invalid", _("The {day} is too far away.").format(day=day))
 
 
@@ -86,10 +86,8 @@ def begins(call: Call, start: str, end: str, minutes: int) -> tuple[datetime, da
     Raises `ToolFailed`.
     """
     begin, all_day, rule = _moment(call, start, None)
-    _refuse_far(begin.date())
     if end:
         stop, of_days, _rule = _moment(call, end, begin)
-        _refuse_far(stop.date())
         if not (all_day or of_days):
             begin, stop = _in_one_half(start, begin, end, stop)
         if all_day and of_days:
@@ -160,16 +158,17 @@ def _moment(call: Call, text: str, on: datetime | None) -> tuple[datetime, bool,
     if not plain:
         raise ToolFailed("invalid", _("When is it?"))
     if day := _iso_day(plain):
-        return on_clocks(day, call.zone), True, ""
+        return _on_near_clocks(day, call), True, ""
     if _ISO_MOMENT.match(plain):
         with _readable(plain):
-            return on_clocks(datetime.fromisoformat(plain.replace(" ", "T", 1)), call.zone), False, ""
+            at = datetime.fromisoformat(plain.replace(" ", "T", 1))
+        return _on_near_clocks(at, call), False, ""
     if on is not None and (hour := _time(call, plain)) is not None:
-        return on_clocks(datetime.combine(on.date(), hour), call.zone), False, ""
+        return _on_near_clocks(datetime.combine(on.date(), hour), call), False, ""
     try:
         day, timed = understand_day(plain, call.now(), call.zone)
         if not timed:
-            return on_clocks(day, call.zone), True, ""
+            return _on_near_clocks(day, call), True, ""
     except NotUnderstood:
         pass  # it may be a series, and else understand says what is wrong
     meant = understand(plain, call.now(), call.zone)
@@ -177,8 +176,13 @@ def _moment(call: Call, text: str, on: datetime | None) -> tuple[datetime, bool,
         raise ToolFailed("invalid", _("An event of the calendar needs a time."))
     rule = meant.rule.text() if meant.rule else ""
     if rule and not _says_a_time(plain, call):
-        return on_clocks(meant.at.date(), call.zone), True, rule
-    return on_clocks(meant.at, call.zone), False, rule
+        return _on_near_clocks(meant.at.date(), call), True, rule
+    return _on_near_clocks(meant.at, call), False, rule
+
+
+def _on_near_clocks(at: date, call: Call) -> datetime:
+    _refuse_far(at.date() if isinstance(at, datetime) else at)
+    return on_clocks(at, call.zone)
 
 
 def _says_a_time(text: str, call: Call) -> bool:

@@ -134,8 +134,14 @@ class Recurrence:
 
 
 def moment(wall: datetime, zone: tzinfo | None) -> float:
-    """Return when the clocks of the house show `wall`, in seconds since 1970. `fold` 1 means the second time."""
-    return wall.replace(tzinfo=zone).timestamp()  # PEP 495: in a gap the offset from before it holds, so it moves on
+    """Return when the clocks of the house show `wall`, in seconds since 1970. `fold` 1 means the second time.
+
+    Raises `OverflowError` on the first and the last days of the calendar.
+    """
+    try:
+        return wall.replace(tzinfo=zone).timestamp()  # PEP 495: in a gap the offset from before holds, so it moves on
+    except ValueError:  # the system's own zone looks a day around
+        raise OverflowError from None
 
 
 def local(at: float, zone: tzinfo | None) -> datetime:
