@@ -2,6 +2,7 @@
 
 import DOMPurify from "dompurify";
 import { marked } from "marked";
+import { destinationOf } from "./links.ts";
 
 const TAGS = "a blockquote br code del em h1 h2 h3 h4 h5 h6 hr li ol p pre strong table tbody td th thead tr ul";
 const ONLY = {
@@ -18,11 +19,8 @@ export function nodesOf(text: string): DocumentFragment {
   return nodes;
 }
 
-/** A link leads to a page of the app or out of the house; one that would sign somebody in leads nowhere. */
 function lead(link: HTMLAnchorElement) {
-  const { origin, pathname, hash } = new URL(link.getAttribute("href") ?? "", location.href);
-  const signsIn = new URLSearchParams(hash.slice(1)).has("token") || pathname.startsWith("/pair");
-  const isOutside = origin !== location.origin;
-  if (signsIn || !(isOutside || hash.startsWith("#/"))) link.removeAttribute("href");
-  else if (isOutside) Object.assign(link, { target: "_blank", rel: "noopener noreferrer" });
+  const destination = destinationOf(link.getAttribute("href") ?? "", location.href);
+  if (destination === "nowhere") link.removeAttribute("href");
+  else if (destination === "outside") Object.assign(link, { target: "_blank", rel: "noopener noreferrer" });
 }
