@@ -134,7 +134,7 @@ def read_item(value: Any) -> Json:
     """Return a message item that a client made, complete and in today's names. Raises `RequestError`."""
     value = object_of(value, "item")
     kind, role = value.get("type", "message"), value.get("role")
-    if kind in FUNCTION_FIELDS:
+    if isinstance(kind, str) and kind in FUNCTION_FIELDS:
         return _function_item(kind, value)
     if kind != "message":
         raise RequestError(

@@ -988,6 +988,7 @@ REFUSED: list[tuple[str, Any, str, str | None]] = [
     ("conversation.item.create", {"item": 7}, "invalid_type", "item"),
     ("conversation.item.create", {"item": {"type": "function_call_output"}}, "invalid_type", "item.call_id"),
     ("conversation.item.create", {"item": {"type": "mcp_call"}}, "unsupported", "item.type"),
+    ("conversation.item.create", {"item": {"type": ["message"]}}, "unsupported", "item.type"),
     ("conversation.item.create", {"item": {"type": "message", "role": "cat"}}, "invalid_value", "item.role"),
     ("conversation.item.create", {"item": {"role": "user", "content": []}}, "invalid_type", "item.content"),
     (
