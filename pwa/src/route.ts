@@ -9,9 +9,17 @@ addEventListener("hashchange", () => {
 
 /** The page and what follows it: "#/notes/garden" is ["notes", "garden"]. */
 export const route = computed(() => {
-  const [page = "", ...rest] = path.value.replace(/^\//, "").split("/").map(decodeURIComponent);
+  const [page = "", ...rest] = path.value.replace(/^\//, "").split("/").map(decoded);
   return { page: page || "talk", rest };
 });
+
+function decoded(part: string): string {
+  try {
+    return decodeURIComponent(part);
+  } catch {
+    return part; // "100%" in a link that somebody wrote, or one that was cut
+  }
+}
 
 export const hrefOf = (...parts: string[]) => `#/${parts.map(encodeURIComponent).join("/")}`;
 
