@@ -387,6 +387,14 @@ async def test_an_owner_says_that_it_is_the_same_person_before_another_device_re
             assert (await owner.request(method, path, json=body | {"same_person": True})).is_success
 
 
+async def test_an_invitation_is_not_opened_under_a_name_that_people_take_for_anothers(config, data):
+    async with api_house(config, data) as world, world.http() as http:
+        await world.devices.create("Mia's tablet", "child")
+        for name in ("mia’s tablet", "Ｍia's tablet"):
+            refused = await http.post("/api/pairing", json={"name": name, "role": "guest"})
+            assert (refused.status_code, refused.json()["error"]["code"]) == (400, "name_taken"), name
+
+
 async def test_the_owner_sees_devices_people_and_rooms_moves_one_and_sends_one_away(config, data):
     async with api_house(config, data) as world, world.http("owner") as http, world.http("adult") as adult:
         await world.devices.create("mias phone", "child", "Mia")

@@ -17,6 +17,7 @@ from atlas.gateway.auth import held_token
 from atlas.gateway.https import SecureListener
 from atlas.gateway.invitations import Invitation
 from atlas.store.devices import MOST_HOURS, check_device
+from wall.patterns import plain
 from wall.roles import Role
 
 router = resource("pairing", asks=False)
@@ -55,7 +56,7 @@ class InvitationReply(ApiReply):
 async def invite(caller: OwnerCaller, wish: InvitationWish, request: Request) -> InvitationReply:
     """Open an invitation: a link for five minutes, or six digits for two; the first who has it comes in."""
     check_device(wish.name, wish.role, wish.person, wish.room)
-    if any(one.name.casefold() == wish.name.casefold() for one in await devices_of(caller).list()):
+    if any(plain(one.name) == plain(wish.name) for one in await devices_of(caller).list()):
         raise RequestError(f"a device is called {wish.name!r} already", code="name_taken", param="name")
     await devices_of(caller).check_person(wish.person, same_person=wish.same_person)
     pairings = request.app.state.pairings
