@@ -8,8 +8,6 @@ is (the tools), what is remembered (tools.db), the record (audit), the folders (
 from __future__ import annotations
 
 import argparse
-import dataclasses
-import json
 import logging
 import os
 import sqlite3
@@ -126,7 +124,7 @@ def _rules(arguments: list[str]) -> int:
     from tools_server.boot.opening import question
     from tools_server.values.boot_files import BootFailed
     from tools_server.values.explain import legend, picture
-    from tools_server.values.prove import solved
+    from tools_server.values.prove import unsound
 
     parser = argparse.ArgumentParser(prog="atlas-tools rules", description="Who may do what, and is that sound?")
     add_house(parser)
@@ -143,14 +141,14 @@ def _rules(arguments: list[str]) -> int:
         say(str(wrong))
         return 1
     if given.sound:
-        sys.stdout.write(problem := solved(json.dumps(dataclasses.asdict(rules))))
+        sys.stdout.write(problem := unsound(rules))
         return 1 if problem else 0
     agents = [agent for agent in rules.agents if given.agent in ("", agent.name)]
     if not agents:
         say(f"{given.agents} has no agent {given.agent!r}; it has {', '.join(agent.name for agent in rules.agents)}.")
         return 1
     parts = [*(picture(rules.policy, agent, rules.actions) for agent in agents), legend(rules.policy)]
-    problem = solved(json.dumps(dataclasses.asdict(rules)))
+    problem = unsound(rules)
     print("\n\n".join([*parts, problem or "The rules are sound."]))  # noqa: T201 — what was asked for
     return 1 if problem else 0
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -120,14 +119,14 @@ async def test_a_rule_that_asks_about_everything_does_not_ask_about_the_answer(w
 
 
 @pytest.mark.parametrize("then", ["confirm", "deny"])
-def test_a_rule_that_speaks_only_of_the_houses_own_errands_can_never_fire(data: Path, then: Verdict) -> None:
+def test_a_rule_that_speaks_only_of_the_houses_own_errands_can_never_fire(then: Verdict) -> None:
     answering = Action("asks.answer", agents=("house",), risk="change")
     rule = Rule("ask-about-asks", then, "Somebody has to say so.", tools=("asks.*",))
     question = SoundnessQuestion(
         Policy((rule,)), (AgentAccount("house", ("*",)),), (answering,), {"asks.answer": ("statement",)}
     )
     with pytest.raises(RulesWrong, match="'ask-about-asks' can never fire"):
-        prove(question, data)
+        prove(question)
 
 
 @pytest.mark.parametrize("tool", ["alarms.stop", "alarms.snooze"])

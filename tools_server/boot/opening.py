@@ -152,10 +152,9 @@ def question(agents: Path, policy: Path) -> SoundnessQuestion:
     return SoundnessQuestion(read_policy(policy), tuple(by_name.values()), tuple(spec.action for spec in specs), takes)
 
 
-def prove_rules(settings: ServerSettings, solve: Callable[[str], str] | None = None) -> None:
+def prove_rules(settings: ServerSettings) -> None:
     """Return when the rules are sound as a whole, for these agents and tools. Raises `BootFailed` with a sentence."""
-    settings.data.mkdir(mode=0o700, parents=True, exist_ok=True)
-    prove(question(settings.agents, settings.policy), settings.data, solve)
+    prove(question(settings.agents, settings.policy))
 
 
 @contextmanager

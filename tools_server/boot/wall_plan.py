@@ -3,21 +3,17 @@
 from __future__ import annotations
 
 import os
-import socket
 import sys
 import sysconfig
 import tomllib
 from collections.abc import Iterator, Mapping
-from contextlib import closing
 from dataclasses import replace
-from functools import partial
 from pathlib import Path
 from typing import Any
 
 import tools_server
 import wall
 from tools_server.boot.opening import ServerSettings, prove_rules, read_agents
-from tools_server.values.prove import solved
 from tools_server.values.stderr import say
 from tools_server.walls.confine import WallPlan, confine, no_core_dumps
 from tools_server.walls.porter import Porter
@@ -39,45 +35,11 @@ def walled(settings: ServerSettings) -> ServerSettings:
     os.environ["TMPDIR"] = os.environ["SQLITE_TMPDIR"] = str(scratch)
     no_core_dumps()
     porter = Porter(settings.egress) if settings.egress else None
-    prover = Prover()
     walls = confine(_plan(settings, tuple(sorted(roots))))
     for sentence in walls.missing:
         say(f"WARNING {sentence}")
-    with closing(prover):
-        prove_rules(settings, prover.solved)  # which reads the tools' files, and that runs them
+    prove_rules(settings)  # which reads the tools' files, and that runs them
     return replace(settings, porter=porter)
-
-
-class Prover:
-    """Proves rules outside the walls, inside which no program can be started. It is told the rules and no code."""
-
-    def __init__(self) -> None:
-        """Fork; only in a process of one thread."""
-        self._ours, theirs = socket.socketpair()
-        self._child = os.fork()
-        if self._child == 0:
-            try:
-                self._ours.close()
-                if question := _whole(theirs):
-                    theirs.sendall(solved(question).encode())
-            finally:
-                os._exit(0)
-        theirs.close()
-
-    def solved(self, question: str) -> str:
-        """Do what `prove.solved` does. Once."""
-        self._ours.sendall(question.encode())
-        self._ours.shutdown(socket.SHUT_WR)
-        return _whole(self._ours)
-
-    def close(self) -> None:
-        """Let it go; it has ended when this returns."""
-        self._ours.close()
-        os.waitpid(self._child, 0)
-
-
-def _whole(stream: socket.socket) -> str:
-    return b"".join(iter(partial(stream.recv, 65_536), b"")).decode()
 
 
 def _plan(settings: ServerSettings, roots: tuple[Path, ...]) -> WallPlan:

@@ -25,7 +25,7 @@ Verdict = Literal["allow", "confirm", "explicit", "deny"]
 STRICTNESS: Mapping[Verdict, int] = {"allow": 0, "confirm": 1, "explicit": 2, "deny": 3}
 DAYS = ("mon", "tue", "wed", "thu", "fri", "sat", "sun")
 ANY_TIME = datetime.min.replace(tzinfo=UTC)  # for rules that do not ask
-_OF_LEVEL: Mapping[Level, Verdict] = {"auto": "allow", "confirm": "confirm", "explicit": "explicit"}
+OF_LEVEL: Mapping[Level, Verdict] = {"auto": "allow", "confirm": "confirm", "explicit": "explicit"}
 # What is asked of a person when whoever wishes it has read words of others: each of these does something to the house.
 _OF_TAINT: Mapping[Risk, Verdict] = {
     "read": "allow",
@@ -145,9 +145,13 @@ class Rule:
             and fits_any(self.tools, action.tool)
             and fits_any(self.risks, action.risk)
             and all(_argued(patterns, arguments.get(name)) for name, patterns in self.arguments.items())
-            and (not self.days or DAYS[at.weekday()] in self.days)
-            and (not self.hours or any(span.holds(at) for span in self.hours))
+            and self.holds_at(at)
         )
+
+    def holds_at(self, at: datetime) -> bool:
+        """Whether the rule speaks about calls of a moment."""
+        is_day = not self.days or DAYS[at.weekday()] in self.days
+        return is_day and (not self.hours or any(span.holds(at) for span in self.hours))
 
 
 @dataclass(frozen=True, slots=True)
@@ -212,10 +216,10 @@ def decide(
     denies nothing. What only a named agent may do is asked about by neither, see `Rule.concerns`.
     """
     actor = standing(agent, actor)
-    wall = _wall(agent, actor, action)
+    wall = walls(agent, actor, action)
     if wall.verdict == "deny":
         return wall
-    own_name = _OF_LEVEL[action.level]
+    own_name = OF_LEVEL[action.level]
     decisions = [
         Decision(rule.then, rule.id, _(rule.because))
         for rule in policy.rules
@@ -234,7 +238,7 @@ def decide(
 
 def visible(policy: Policy, agent: AgentAccount, actor: CallActor, action: Action) -> bool:
     """Whether a tool is worth showing: there is a moment and there are arguments with which it may be used."""
-    return _wall(agent, standing(agent, actor), action).allowed and refusing(policy, agent, actor, action) is None
+    return walls(agent, standing(agent, actor), action).allowed and refusing(policy, agent, actor, action) is None
 
 
 def refusing(
@@ -260,7 +264,9 @@ def standing(agent: AgentAccount, actor: CallActor) -> CallActor:
     return replace(actor, role=agent.acts_as or NOBODY)
 
 
-def _wall(agent: AgentAccount, actor: CallActor, action: Action) -> Decision:
+def walls(agent: AgentAccount, actor: CallActor, action: Action) -> Decision:
+    """Return what an agent's own table says of an actor, whose role is filled in, and a tool."""
+
     def deny(rule: str, sentence: str, **places: str) -> Decision:
         return Decision("deny", rule, sentence.format(name=agent.name, tool=action.tool, **places))
 
