@@ -10,7 +10,7 @@ from pydantic import Field
 
 from atlas.gateway.api.caller import ToolCaller
 from atlas.gateway.api.resource import resource
-from atlas.gateway.api.shapes import ID, ApiReply, Body, Name, OptionalName, PaperProblem, ToolReply
+from atlas.gateway.api.shapes import ID, ApiReply, Body, OptionalName, PaperProblem, ToolReply
 
 router = resource("calendar")
 When = Annotated[str, Field(max_length=80, description="2026-12-24T18:00, 2026-12-24 for all day, or words")]
@@ -77,12 +77,6 @@ async def list_events(
 ) -> EventsReply:
     """List the events from one day to another."""
     return await caller.use(EventsReply, "calendar.list", day=since.isoformat(), to=until.isoformat())
-
-
-@router.get("/search")
-async def search_calendar(caller: ToolCaller, q: Annotated[Name, Query()]) -> EventsReply:
-    """Find events of the last month or the coming year."""
-    return await caller.use(EventsReply, "calendar.find", words=q)
 
 
 @router.post("", status_code=201)

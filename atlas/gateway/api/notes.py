@@ -73,12 +73,6 @@ class NoteEdit(Body):
     text: Annotated[str, Field(max_length=8_000)]
 
 
-class NoteAddition(Body):
-    """What is to be added at the end."""
-
-    text: Annotated[str, Field(min_length=1, max_length=1_900)]
-
-
 @router.get("")
 async def list_notes(caller: ToolCaller) -> NotesReply:
     """Tell which notes there are."""
@@ -106,21 +100,12 @@ async def write_note(caller: ToolCaller, new: NewNote) -> NoteReply:
 @router.put("/note")
 async def edit_note(caller: ToolCaller, note: NoteID, edited: NoteEdit) -> NoteReply:
     """Write the whole text of a note anew."""
-    return await caller.use(NoteReply, "notes.write", title=note, parts=_parts(edited.text))
-
-
-@router.post("/note/append")
-async def append_to_note(caller: ToolCaller, note: NoteID, addition: NoteAddition) -> NoteReply:
-    """Add to the end of a note."""
-    return await caller.use(NoteReply, "notes.append", title=note, text=addition.text)
+    begins = range(0, len(edited.text), PART_CHARACTERS)  # a piece is as long as an argument of a tool may be
+    parts = [edited.text[begin : begin + PART_CHARACTERS] for begin in begins]
+    return await caller.use(NoteReply, "notes.write", title=note, parts=parts)
 
 
 @router.delete("/note")
 async def remove_note(caller: ToolCaller, note: NoteID) -> NoteReply:
     """Remove a note for good, after a yes."""
     return await caller.use(NoteReply, "notes.remove", title=note)
-
-
-def _parts(text: str) -> list[str]:
-    """Return a text in pieces as long as an argument of a tool may be."""
-    return [text[begin : begin + PART_CHARACTERS] for begin in range(0, len(text), PART_CHARACTERS)]

@@ -8,7 +8,7 @@ from pydantic import Field
 
 from atlas.gateway.api.caller import ResidentCaller, ToolCaller
 from atlas.gateway.api.resource import resource
-from atlas.gateway.api.shapes import ID, ApiReply, Body, OptionalName, QueryText, ToolReply
+from atlas.gateway.api.shapes import ID, ApiReply, Body, OptionalName, ToolReply
 
 WEEK_SECONDS = 604_800
 router = resource("timers")
@@ -84,9 +84,3 @@ async def stop_timer(caller: ResidentCaller, timer: ID) -> None:
 async def cancel_timer(caller: ToolCaller, timer: ID) -> TimerReply:
     """Cancel a timer."""
     return await caller.use(TimerReply, "timers.cancel", name=timer)
-
-
-@router.delete("")
-async def cancel_timers(caller: ToolCaller, room: QueryText = "") -> TimersReply:
-    """Cancel every timer, or every one of a room."""
-    return await caller.use(TimersReply, "timers.cancel_all", room=room)
