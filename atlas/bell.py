@@ -402,7 +402,7 @@ class Bell:
                 for kind in await self._kinds():
                     for due in await self._due(kind, coming):
                         ring = kind, str(due["id"])
-                        if kind == TIMERS and _is_long_over(due):
+                        if kind == TIMERS and float(due.get("late_seconds", 0)) >= LONG_OVER_SECONDS:
                             self._over.add(ring)  # nobody is told at last
                             continue
                         if kind == TIMERS and self._is_old_news(due):
@@ -621,10 +621,6 @@ class Bell:
         # Asking is not recorded and telling is, and nobody wants a row of the record for every turn of everybody.
         result = await self._tools.call(ToolCall(fresh_id("call"), "reminders.due", {}), HOUSE, "")
         return person.casefold() in {name.casefold() for name in result.data.get("waiting_for", ())}
-
-
-def _is_long_over(due: Mapping[str, Any]) -> bool:
-    return float(due.get("late_seconds", 0)) >= LONG_OVER_SECONDS
 
 
 def _add_ringing(kind: str, due: Mapping[str, Any], began: float, coming: dict[tuple[str, str], list[Coming]]) -> None:

@@ -161,10 +161,6 @@ def _is_read_only(folder: Path) -> bool:
     return bool(os.statvfs(folder).f_flag & os.ST_RDONLY)
 
 
-def _is_full(folder: Path) -> bool:
-    return os.statvfs(folder).f_bavail == 0
-
-
 def _disk(config: Config) -> Finding:
     there = next(folder for folder in (config.data, *config.data.parents) if folder.exists())
     free = shutil.disk_usage(there).free
@@ -227,7 +223,7 @@ def _voice(config: Config, language: str, speech: SpeechConfig) -> Iterator[Find
 
 def _file(file: Path) -> Finding:
     # A log beside the file cannot be read where nothing can be written; without it the file may be half of a whole.
-    unwritable = _is_read_only(file.parent) or _is_full(file.parent)
+    unwritable = _is_read_only(file.parent) or os.statvfs(file.parent).f_bavail == 0
     how = "mode=ro&immutable=1" if unwritable else "mode=ro"
     try:
         connection = sqlite3.connect(f"{file.as_uri()}?{how}", uri=True)

@@ -45,7 +45,7 @@ def write(out: BinaryIO, metadata: Mapping[str, Any], tensors: Sequence[NewTenso
     for tensor in tensors:
         out.write(_text(tensor.name) + struct.pack(f"<I{len(tensor.shape)}Q", len(tensor.shape), *tensor.shape))
         out.write(struct.pack("<IQ", TYPES[tensor.type], at))
-        at += _aligned(tensor.bytes)
+        at += -(-tensor.bytes // ALIGNMENT) * ALIGNMENT
     _pad(out)
     for tensor in tensors:
         began = out.tell()
@@ -77,10 +77,6 @@ def _value(value: Any) -> bytes:
         case [float(), *_]:
             return struct.pack(f"<IIQ{len(value)}f", ARRAY, FLOAT32, len(value), *value)
     raise TypeError(f"no metadata: {value!r}")
-
-
-def _aligned(size: int) -> int:
-    return -(-size // ALIGNMENT) * ALIGNMENT
 
 
 def _pad(out: BinaryIO) -> None:

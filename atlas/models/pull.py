@@ -225,7 +225,8 @@ class Puller:
             trouble, digest = await self._ask(file, digest, size)
             if not trouble:
                 return
-            size = _size_of(self._part / file.name)
+            part = self._part / file.name
+            size = part.stat().st_size if part.is_file() else 0
             waits, most = (0, size) if size > most else (waits + 1, most)
             if waits > RETRIES:
                 raise EngineError(f"{file.name} could not be pulled: {trouble}", hint=AGAIN)
@@ -390,10 +391,6 @@ async def _blocks(file: Path) -> AsyncIterator[bytes]:
     with file.open("rb") as source:
         while block := await anyio.to_thread.run_sync(source.read, BLOCK_BYTES):
             yield block
-
-
-def _size_of(file: Path) -> int:
-    return file.stat().st_size if file.is_file() else 0
 
 
 def _append(out: BinaryIO, digest: Digest, block: bytes) -> None:

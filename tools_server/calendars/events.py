@@ -209,7 +209,7 @@ def _shift(calendar: icalendar.Calendar, event: Event, change: Change, now: date
     start, end = change.start or event.start, change.end or event.end
     if start.date() != event.start.date() or (change.start and change.all_day != event.all_day):
         raise ValueError("a series stays on its days")
-    by, length = _wall(start) - _wall(event.start), end - start
+    by, length = start.replace(tzinfo=None) - event.start.replace(tzinfo=None), end - start
     for entry in _of(calendar, event):
         _apply(entry, Change(title=change.title, place=change.place), now, zone)
         if by or length != event.end - event.start:
@@ -290,10 +290,6 @@ def _written(at: datetime, all_day: bool, zone: tzinfo | None) -> date:
     if all_day:
         return at.date()
     return at if zone else at.replace(tzinfo=None)
-
-
-def _wall(at: datetime) -> datetime:
-    return at.replace(tzinfo=None)
 
 
 def _listed(value: Any) -> list[Any]:

@@ -131,14 +131,15 @@ class Upstream:
 
     async def _watch(self, server: Mounted, client: Client) -> None:
         """List its tools now, whenever it says that they changed, and now and then without being told."""
-        before: Mapping[str, ToolSpec] | None = None
+        before: Mapping[str, Any] | None = None
         while True:
             server.look = anyio.Event()
             results = self._approved(server, await _listed(client))
-            if before is None or _differ(before, results):
+            described = {name: (spec.description, spec.schema) for name, spec in results.items()}
+            if before != described:
                 server.listed = tuple(results)
                 self._mount(server.name, results)
-            before = results
+            before = described
             with anyio.move_on_after(LOOK_SECONDS):
                 await server.look.wait()
             await anyio.sleep(CALM_SECONDS)
@@ -189,12 +190,6 @@ _TROUBLE = (  # what a foreign server can bring about
 def _reason(trouble: BaseExceptionGroup[Any]) -> str:
     first = next(logs.failures_in(trouble))
     return clean(f"{type(first).__name__} {first}", 200)
-
-
-def _differ(before: Mapping[str, ToolSpec], after: Mapping[str, ToolSpec]) -> bool:
-    return {n: (s.description, s.schema) for n, s in before.items()} != {
-        n: (s.description, s.schema) for n, s in after.items()
-    }
 
 
 async def _listed(client: Client) -> list[Mapping[str, Any]]:

@@ -116,11 +116,7 @@ async def start(
     refuse_more(call, waiting, TIMERS)
     subject = _("{name} timer").format(name=capital(timer.name)) if timer.name else _("Timer")
     text = _("{subject} set for {duration}.").format(subject=subject, duration=length(seconds))
-    with call.state.transaction():
-        rows.put(call, "timers", asdict(timer))
-        note_clock(call)
-        receipt = call.receipt(text, before=None, after=asdict(timer))
-    return Result(text, {"timer": _shown(timer, now)}, receipt)
+    return _changed(call, None, timer, text)
 
 
 @tool("timers.list", data={"timers": [TIMER]}, risk="read", limit_seconds=10)
@@ -181,7 +177,7 @@ async def cancel_all(call: Call, room: Room = "") -> Result:
     )
     with call.state.transaction():
         for timer in timers:
-            call.state.run("DELETE FROM timers WHERE id = ?", timer.id)
+            rows.drop(call, "timers", timer.id)
         receipt = call.receipt(text, before=[asdict(timer) for timer in timers], after=None)
     return Result(text, {"timers": [_shown(timer, call.now()) for timer in timers]}, receipt)
 
@@ -307,12 +303,7 @@ def _to_say(timer: Timer, among: Sequence[Timer], now: float) -> dict[str, Any]:
     with speaking(timer.language):
         text, language = ended_sentence(timer, labels(among)[timer.id], now), current()
     return {
-        "id": timer.id,
-        "name": timer.name,
-        "room": timer.room,
-        "device": timer.device,
-        "person": timer.person,
-        "seconds": timer.seconds,
+        **{name: getattr(timer, name) for name in ("id", "name", "room", "device", "person", "seconds")},
         "ended_at": timer.deadline,
         "late_seconds": round(-timer.left(now), 3),
         "text": text,
@@ -591,15 +582,18 @@ def _timer(row: sqlite3.Row) -> Timer:
     return Timer(**dict(row))
 
 
-def _changed(call: Call, before: Timer, after: Timer | None, text: str) -> Result:
+def _changed(call: Call, before: Timer | None, after: Timer | None, text: str) -> Result:
+    """Write a timer in the place of another, None for one that is not there, with a receipt."""
+    now, subject = call.now(), after or before
+    assert subject
     with call.state.transaction():
-        if after is None:
-            rows.drop(call, "timers", before.id)
-        else:
+        if after:
             rows.put(call, "timers", asdict(after))
             note_clock(call)
-        receipt = call.receipt(text, before=asdict(before), after=asdict(after) if after else None)
-    return Result(text, _data(after or before, call.now()), receipt)
+        else:
+            rows.drop(call, "timers", subject.id)
+        receipt = call.receipt(text, before=before and asdict(before), after=after and asdict(after))
+    return Result(text, _data(subject, now), receipt)
 
 
 def _refuse_ended(timer: Timer, label: str, now: float) -> None:
