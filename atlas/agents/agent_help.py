@@ -13,6 +13,7 @@ from atlas.mcp.tools import Tools
 from atlas.speech.speaking_volumes import LOUDEST, SOFTEST, SpeakingVolumes
 from atlas.understanding.talk_requests import AboutAtlas
 from atlas.understanding.understanding import Understanding
+from wall.roles import may
 
 GUEST_SECONDS = 3600.0  # that a guest's wish holds in a room that others live in
 MOST_CUSTOM = 4  # of the house's own sentences; who wants more looks into their file
@@ -58,7 +59,7 @@ class Help:
             return ""
         device, volumes, words = turn.actor.device_key, self._volumes, self._about["volume"]
         wanted = about.percent or volumes.percent(device) + about.louder
-        is_guest = turn.actor.role == "guest"
+        is_guest = not may(turn.actor.role, "reside")
         percent = volumes.lend(device, wanted, GUEST_SECONDS) if is_guest else await volumes.set(device, wanted)
         if percent is None:
             return ""

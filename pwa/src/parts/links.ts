@@ -8,7 +8,7 @@ export function destinationOf(href: string, here: string): Destination {
   try {
     url = new URL(href, here);
   } catch {
-    return "nowhere"; // anybody may write "http://%"
+    return "nowhere"; // anybody may write a link that is no address
   }
   const { origin, pathname, hash } = url;
   if (new URLSearchParams(hash.slice(1)).has("token") || pathname.startsWith("/pair")) return "nowhere";
