@@ -71,6 +71,7 @@ export default defineConfig({
   oxc: { jsx: { runtime: "automatic", importSource: "preact" } },
   build: {
     target: "es2022",
+    cssTarget: ["chrome123", "firefox120", "safari17.5"], // they know light-dark(), which a chosen look goes by
     modulePreload: { polyfill: false },
     assetsInlineLimit: 0, // what is inlined as data: the policy of the page forbids
     reportCompressedSize: true,
