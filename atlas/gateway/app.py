@@ -62,7 +62,7 @@ IDLE_SECONDS = 30  # an HTTP connection without a request is closed, also one th
 HIGHEST_PORT = 65_535
 STALLED_MILLISECONDS = 30_000  # a peer that reads nothing for so long is gone; closing would wait for it for ever
 THIS_MACHINE = {"", "localhost", "127.0.0.1", "::1"}  # a host that no network reaches
-DRAIN_SECONDS = 3  # what replies under way get when Atlas stops
+DRAIN_SECONDS = 2  # what replies under way get when Atlas stops
 
 
 def build(house: House, secure: SecureListener | None = None, setup_code: str = "") -> Starlette:
@@ -171,9 +171,10 @@ async def serve(
             server_header=False,
             limit_concurrency=OPEN_CONNECTIONS,
             timeout_keep_alive=IDLE_SECONDS,
-            timeout_graceful_shutdown=DRAIN_SECONDS,
+            timeout_graceful_shutdown=DRAIN_SECONDS + 1,  # by then they were cut off, or cannot be
         ),
         listening.set,
+        application.state.live,
     )
 
     async def run() -> None:
@@ -283,9 +284,9 @@ class _Http(H11Protocol):
 class _Server(uvicorn.Server):
     """uvicorn as a guest: it says when it is ready, and leaves the process's signals to whoever owns them."""
 
-    def __init__(self, config: uvicorn.Config, ready: Callable[[], object]) -> None:
+    def __init__(self, config: uvicorn.Config, ready: Callable[[], object], live: OpenConnections) -> None:
         super().__init__(config)
-        self._ready = ready
+        self._ready, self._live = ready, live
 
     @contextmanager
     def capture_signals(self) -> Iterator[None]:
@@ -294,6 +295,13 @@ class _Server(uvicorn.Server):
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
         await super().startup(sockets)
         self._ready()
+
+    async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
+        """Take nobody any more, and see those off who are here: uvicorn would wait for them, and then break them."""
+        async with anyio.create_task_group() as tasks:
+            tasks.start_soon(self._live.close, DRAIN_SECONDS)
+            await super().shutdown(sockets)
+            tasks.cancel_scope.cancel()
 
     def protocol(self) -> asyncio.Protocol:
         """Return what answers on one connection; http and https have the same bounds together."""

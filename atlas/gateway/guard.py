@@ -18,7 +18,7 @@ from starlette.websockets import WebSocket
 
 from atlas import own_words, trace
 from atlas.conversation import fresh_id
-from atlas.errors import AtlasError, RequestError
+from atlas.errors import AtlasError, EngineError, RequestError
 from atlas.gateway.auth import actor_of, address_of, clear_cookie, held_token, is_by_cookie
 from atlas.gateway.failures import PREFIX, failure_of
 from atlas.gateway.limits import Occupancy
@@ -116,7 +116,9 @@ class Guard:
         if is_socket and begun and not closed:
             await send({"type": "websocket.close", "code": POLICY_VIOLATION})
         elif not is_socket and not begun:
-            await _answer(RequestError("this token was taken back", code="invalid_api_key"), scope, receive, send)
+            gone = RequestError("this token was taken back", code="invalid_api_key")
+            stops = EngineError("the house stops", hint="try again when it is back")
+            await _answer(stops if connection.app.state.live.stopping else gone, scope, receive, send)
 
     async def _admitted(self, connection: HTTPConnection) -> AbstractContextManager[None]:
         """Return the place that a request takes, with its actor in its state. Raises `AtlasError` for none."""

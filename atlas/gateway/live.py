@@ -1,4 +1,8 @@
-"""Knows what is open on each token, and ends it within a second of the token's end, or of its device's new name."""
+"""Knows what is open on each token, and ends it within a second of the token's end, or of its device's new name.
+
+When the house stops, everything that is open is told at once: what waits for news says goodbye, the rest is cut off
+when its time is over.
+"""
 
 from __future__ import annotations
 
@@ -22,13 +26,18 @@ class OpenConnection:
     token: str = field(repr=False)
     device: str  # as it was called when this was opened
     revoked: anyio.Event = field(default_factory=anyio.Event)
-    renamed: bool = False  # its token counts: what was closed may come in again, and is then called by its new name
+    renamed: bool = False  # its token counts: what was closed may come in again, and is then called as it is by then
     scope: anyio.CancelScope = field(default_factory=anyio.CancelScope)
 
     def end(self) -> None:
         """Tell it, so that it can say goodbye; cut it off when it was told at the look before."""
         if self.revoked.is_set():
             self.scope.cancel()
+        self.revoked.set()
+
+    def leave(self) -> None:
+        """Tell it that the house stops: its token counts, and it may come in again when the house is back."""
+        self.renamed = True
         self.revoked.set()
 
 
@@ -38,17 +47,29 @@ class OpenConnections:
     def __init__(self, authenticate: Callable[[str], Awaitable[Actor | None]]) -> None:
         self._authenticate = authenticate
         self._all: set[OpenConnection] = set()
+        self.stopping = False
 
     @contextmanager
     def opened(self, token: str, device: str) -> Iterator[OpenConnection]:
         """Count a connection for as long as the block lasts; its block is cancelled when its token has ended."""
         one = OpenConnection(token, device)
         self._all.add(one)
+        if self.stopping:
+            one.leave()
         try:
             with one.scope:
                 yield one
         finally:
             self._all.discard(one)
+
+    async def close(self, seconds: float) -> None:
+        """Tell all that the house stops, and cut off what is still under way after so many `seconds`."""
+        self.stopping = True
+        for one in self._all:
+            one.leave()
+        await anyio.sleep(seconds)
+        for one in self._all:
+            one.scope.cancel()
 
     async def watch(self) -> None:
         """Look again and again, until cancelled.

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import replace
 from typing import Any
 
@@ -128,3 +128,17 @@ async def test_a_stream_ends_when_its_token_is_taken_back(config, data, monkeypa
     async with served(config, data) as (world, url), page(world, url) as listener:
         await world.devices.revoke("the adult")
         assert await listener.event() == ("", None)
+
+
+async def test_a_house_that_stops_sees_off_the_pages_that_are_open_at_once_and_without_a_word_in_its_log(
+    config, data, caplog, monkeypatch
+):
+    monkeypatch.setattr(app, "DRAIN_SECONDS", 10)
+    async with AsyncExitStack() as pages:
+        async with served(config, data) as (world, url):
+            listeners = [await pages.enter_async_context(page(world, url, role)) for role in ("adult", "child")]
+            stops_at = anyio.current_time()
+        assert anyio.current_time() - stops_at < 5, "it waited for pages that wait for it"
+        for listener in listeners:
+            assert await listener.event() == ("", None)
+    assert not caplog.records
