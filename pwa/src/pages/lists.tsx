@@ -1,19 +1,17 @@
 /** Lists: one at a time, ticked by a tap, with a field for what is missing. */
 
 import type { ListEntry, ListReply, ListsReply } from "../api.ts";
-import { act } from "../house/deeds.ts";
+import { act, tell } from "../house/deeds.ts";
 import { useLive } from "../house/live.ts";
 import { refusalOf } from "../house/refused.ts";
 import { Allowed } from "../parts/allowed.tsx";
 import { capital } from "../parts/capital.ts";
 import { Icon } from "../parts/icon.tsx";
+import { listCalled, SHOPPING } from "../parts/list-name.ts";
 import { Empty, Loaded } from "../parts/loaded.tsx";
 import { WordsForm } from "../parts/words-form.tsx";
-import { hrefOf, route } from "../route.ts";
+import { go, hrefOf, route } from "../route.ts";
 import { words } from "../strings/index.ts";
-
-/** What the tools call the list that every house has, whatever its language. */
-const SHOPPING = "shopping";
 
 /** How a list is called on the page. */
 const titleOf = (name: string) => (name === SHOPPING ? words.value.lists.shopping : capital(name));
@@ -27,7 +25,7 @@ export function Lists() {
       <Loaded live={live}>
         {({ lists }) => {
           const names = lists.map(({ name }) => name);
-          const chosen = route.value.rest[0] ?? SHOPPING;
+          const chosen = listCalled(route.value.rest[0] ?? SHOPPING, names) || SHOPPING;
           const shown = names.includes(chosen) ? lists : [...lists, { name: chosen, left: 0 }];
           return (
             <>
@@ -50,9 +48,11 @@ export function Lists() {
                 <WordsForm
                   label={say.newList}
                   placeholder={say.newList}
-                  onAdd={async (name) => {
-                    location.hash = hrefOf("lists", name).slice(1);
-                    return true;
+                  onAdd={async (typed) => {
+                    const name = listCalled(typed, names);
+                    if (name) go("lists", name);
+                    else tell(say.noWord, true);
+                    return Boolean(name);
                   }}
                 />
               )}
@@ -92,7 +92,7 @@ function OneList({ name, exists }: { name: string; exists: boolean }) {
         <Items name={name} path={path} />
       ) : (
         <Empty icon="lists" title={say.empty}>
-          <p>{say.emptyHow}</p>
+          <p>{say.emptyHow(name === SHOPPING ? "" : titleOf(name))}</p>
         </Empty>
       )}
     </section>
@@ -110,7 +110,7 @@ function Items({ name, path }: { name: string; path: string }) {
         if (!items.length) {
           return (
             <Empty icon="lists" title={say.empty}>
-              <p>{say.emptyHow}</p>
+              <p>{say.emptyHow(name === SHOPPING ? "" : titleOf(name))}</p>
             </Empty>
           );
         }

@@ -96,7 +96,7 @@ export const de: Words = {
     type: "An Atlas schreiben",
     send: "Senden",
     notSent: "Nicht gesendet: das Haus antwortet nicht. Deine Worte stehen noch hier.",
-    cut: "Gestoppt",
+    cut: "Die Antwort wurde abgebrochen",
     failed: "Diese Antwort wurde nicht fertig.",
     trouble: {
       insecure:
@@ -199,11 +199,12 @@ export const de: Words = {
     add: "Milch, Brot",
     addTo: (list: string) => `Auf die Liste ${list} setzen`,
     empty: "Nichts steht darauf",
-    emptyHow: "Schreib oben, oder sag „setz Milch auf die Einkaufsliste“.",
+    emptyHow: (list) => `Schreib oben, oder sag „setz Milch auf die ${list ? `Liste ${list}` : "Einkaufsliste"}“.`,
     ticked: (count: number) => `${count} abgehakt`,
     clear: "Abgehaktes entfernen",
     remove: "Entfernen",
     newList: "Andere oder neue Liste",
+    noWord: "Gib der Liste einen Namen aus Wörtern.",
   },
   board: {
     columns: { backlog: "Irgendwann", todo: "Zu tun", doing: "In Arbeit", done: "Fertig" },

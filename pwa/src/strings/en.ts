@@ -94,7 +94,7 @@ export const en = {
     type: "Type to Atlas",
     send: "Send",
     notSent: "Not sent: the house does not answer. Your words are still here.",
-    cut: "Stopped",
+    cut: "The answer was cut short",
     failed: "This answer was not finished.",
     trouble: {
       insecure:
@@ -197,11 +197,12 @@ export const en = {
     add: "Milk, bread",
     addTo: (list: string) => `Add to ${list}`,
     empty: "Nothing on it",
-    emptyHow: "Type above, or say “add milk to the shopping list”.",
+    emptyHow: (list: string) => `Type above, or say “add milk to the ${list || "shopping"} list”.`,
     ticked: (count: number) => `${count} ticked off`,
     clear: "Clear what is ticked off",
     remove: "Remove",
     newList: "Open or begin another list",
+    noWord: "Give the list a name in words.",
   },
   board: {
     columns: { backlog: "Some day", todo: "To do", doing: "Doing", done: "Done" },
