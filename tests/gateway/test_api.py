@@ -107,6 +107,7 @@ async def test_what_cannot_be_is_refused_in_one_shape(config, data):
         for reply, status, code in (
             (await http.post("/api/timers", json={"seconds": 0}), 422, "invalid_value"),
             (await http.post("/api/timers", json={"seconds": 5, "sconds": 1}), 422, "invalid_value"),
+            (await http.post("/api/reminders", json={"text": "tea", "when": "x" * 101}), 422, "text_too_long"),
             (await http.post("/api/timers", content=b"{", headers={"content-type": "application/json"}), 400, None),
             (await http.post("/api/timers", json={"seconds": 5, "name": "x" * 300_000}), 413, "request_too_large"),
             (await http.get("/api/nothing"), 404, "not_found"),

@@ -146,6 +146,10 @@ BAD_VALUES = [
     ("room", "volume", 5, "not_volume"),
     ("room", "enabled", "yes", "not_switch"),
     ("weather", "latitude", "north", "not_number"),
+    ("weather", "latitude", 123, "not_latitude"),
+    ("weather", "longitude", -181, "not_longitude"),
+    ("egress", "allow", ["good.example:443", "https://google.com"], "not_reachable"),
+    ("push", "services", ["push.example"], "not_reachable"),
     ("mqtt", "port", 70000, "not_port"),
     ("mail", "agents", "work", "not_list"),
     ("mail", "agents", ["work", "nobody"], "not_choice"),
@@ -265,12 +269,14 @@ async def test_a_daily_backup_is_wanted_at_once_and_its_passphrase_is_shown_to_n
 ) -> None:
     async with api_house(config, data) as world, world.http("owner") as owner:
         world.house.settings = settings_of(data)
+        assert not (await _fields(owner, "backup"))["passphrase_file"]["filled"], "nobody chose one yet"
         values = {"folder": str(tmp_path), "hour": 4, "passphrase_file": "four words on a card"}
         saved = await owner.put(f"{FORMS}/backup", json={"values": values})
         assert saved.status_code == 200
         wanted = world.house.config.backup
         assert (wanted.folder, wanted.hour, wanted.retain) == (str(tmp_path), 4, 7)
         assert passphrase_of(wanted) == "four words on a card"
+        assert (await _fields(owner, "backup"))["passphrase_file"]["filled"]
         assert "four words" not in (await owner.get(FORMS)).text + (data / "atlas.toml").read_text()
 
 

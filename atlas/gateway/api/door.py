@@ -167,6 +167,8 @@ class DescribedApi:
 
 # ── what goes wrong ────────────────────────────────────────────────────────────────────────────────
 
+CODES = {"string_too_long": "text_too_long", "string_too_short": "text_too_short", "too_long": "too_many_entries"}
+
 
 async def _needs_yes(request: Request, asks: Exception) -> Response:
     assert isinstance(asks, NeedsYes)
@@ -178,4 +180,5 @@ async def _invalid(request: Request, trouble: Exception) -> Response:
     first = trouble.errors()[0]
     field = ".".join(map(str, first["loc"][1:]))
     where = f"{field}: " if field else ""
-    return HttpFailure(422, "invalid_value", f"{where}{first['msg']}.", field=field).reply(PREFIX)
+    code = CODES.get(first["type"], "invalid_value")  # what people run into, a page says in words of its own
+    return HttpFailure(422, code, f"{where}{first['msg']}.", field=field).reply(PREFIX)

@@ -15,6 +15,7 @@ from urllib.parse import urlsplit
 from atlas.agents.agent_emergency import countries
 from atlas.config import BOUNDS, Config, SpeechConfig, usual_ears
 from atlas.confirmations import HouseAnswers, open_answers
+from atlas.egress import AllowedAddress
 from atlas.errors import RequestError
 from atlas.models.ears import ENGLISH_ONLY
 from atlas.speech.wake import phrase_of
@@ -48,16 +49,24 @@ _WHOLE = {  # whole numbers, and the code of the refusal
     "gpu_layers": "not_layers",
     "gpu": "not_card",
 }
+_BETWEEN = ("volume", "latitude", "longitude")  # numbers within bounds
 _PHRASE = re.compile(r"[^\W_][\w' -]{2,39}")
 HOUSE_WORDS = "house"  # the field of the wake words that are no agent's
 
 
+_PLACES = {"latitude": (-90, 90), "longitude": (-180, 180)}  # degrees: as the tools have it
+
+
 def _range(name: str) -> str:
-    return "from {} to {}".format(*BOUNDS[name])
+    return "from {} to {}".format(*_bounds(name))
+
+
+def _bounds(name: str) -> tuple[float, float]:
+    return _PLACES.get(name) or BOUNDS[name]
 
 
 def _is_within(name: str, value: float) -> bool:
-    least, most = BOUNDS[name]
+    least, most = _bounds(name)
     return least <= value <= most
 
 
@@ -90,6 +99,9 @@ SENTENCES = {  # what does not fit a field, by the code that a page may say in w
     "not_layers": f"layers are a whole number {_range('gpu_layers')}; -1 is all of them",
     "not_card": f"a card is a whole number {_range('gpu')}, as nvidia-smi counts; -1 is all of them",
     "not_hours": "quiet hours are written 22:00-07:00",
+    "not_reachable": "each line is a machine and a port, such as api.open-meteo.com:443 or *.example.org:443",
+    "not_latitude": f"a latitude is a number {_range('latitude')}",
+    "not_longitude": f"a longitude is a number {_range('longitude')}",
     "not_volume": f"that has to be a number {_range('volume')}",
     "not_phrase": "a wake word has 3 to 40 letters, and may be several words",
     "no_model": "there is no small model for that wake word, and [speech] wake does not take other phrases",
@@ -116,6 +128,7 @@ class FormField:
     usual: Value = ""
     place: tuple[str, ...] = ()  # the tables inside the section in which it stands
     url: bool = False
+    reachable: bool = False  # each line is a machine and its port
     section: Section = ()  # where it stands when that is not the form's section
     setting: str = ""  # its name there when that is another
     pattern: str = ""  # what it must look like, by the code of the refusal
@@ -280,8 +293,8 @@ _OF_THE_WORLD: Mapping[FormName, FormLayout] = {
         "calendar.list",
         several=True,
     ),
-    "push": FormLayout(("push",), (FormField("services", "list", usual=[]),), _of_services),
-    "egress": FormLayout(("egress",), (FormField("allow", "list", usual=[]),)),
+    "push": FormLayout(("push",), (FormField("services", "list", usual=[], reachable=True),), _of_services),
+    "egress": FormLayout(("egress",), (FormField("allow", "list", usual=[], reachable=True),)),
     "backup": FormLayout(
         ("backup",),
         (
@@ -375,9 +388,19 @@ def _as_meant(field: FormField, value: Value) -> Value:
         if not isinstance(value, int | float) or value % 1 or not _is_within(field.key, value):
             raise misfit(_WHOLE[field.key], field.name)
         return int(value)
-    if field.name == "volume" and not _is_within("volume", float(str(value))):
-        raise misfit("not_volume", field.name)
+    if field.name in _BETWEEN and not _is_within(field.name, float(str(value))):
+        raise misfit(f"not_{field.name}", field.name)
+    if field.reachable and not all(map(_is_reachable, as_list(value))):
+        raise misfit("not_reachable", field.name)
     return value
+
+
+def _is_reachable(line: str) -> bool:
+    try:
+        AllowedAddress.read(line)
+    except ValueError:
+        return False
+    return True
 
 
 def check_entry(config: Config, layout: FormLayout, number: int, values: Mapping[str, Value]) -> None:

@@ -287,7 +287,7 @@ def _field(field: FormField, entry: _Entry, settings: HouseSettings, running: Co
         kind=field.kind,
         choices=list(field.choices),
         value=None if field.kind == "secret" else value,
-        filled=field.key in table,
+        filled=bool(table.get(field.key)) if field.kind == "secret" else field.key in table,
         origin=_origin(settings, entry, field),
         at_once=at_once,
         waits=waits,
