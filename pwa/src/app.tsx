@@ -6,7 +6,7 @@ import { Door } from "./door.tsx";
 import { account } from "./house/account.ts";
 import { agent } from "./house/agent.ts";
 import { line, story, talk } from "./house/house.ts";
-import { may } from "./house/me.ts";
+import { may, me } from "./house/me.ts";
 import { newer } from "./house/offline.ts";
 import { refusalOf } from "./house/refused.ts";
 import { AccountOffer } from "./offer.tsx";
@@ -72,7 +72,9 @@ export function pagesOf(): [PageName, Page][] {
 export function App() {
   if (!account.value) return <Door />;
   const { page } = route.value;
-  const View = PAGES[page as PageName]?.view ?? Lost;
+  const shown = PAGES[page as PageName];
+  const isAnothers = shown?.forOwner && me.value && !may("manage");
+  const View = (!isAnothers && shown?.view) || Lost;
   document.title = page === "talk" ? "Atlas" : `${words.value.pages[page as PageName] ?? "Atlas"} · Atlas`;
   return (
     <div class="frame" data-page={page} data-agent={agent.value ? "other" : undefined} data-state={talk.state.value}>

@@ -75,7 +75,7 @@ async def test_a_second_browser_comes_in_by_the_qr_code_and_is_shut_out_while_th
         await expect(phone.locator(".entry.house .words").last).to_contain_text("and on and on")
         await owner.get_by_role("button", name=MIAS).click()
         for _ in range(2):
-            await owner.get_by_role("button", name="Take its token back").click()
+            await owner.get_by_role("button", name="Shut it out").click()
         await expect(phone.get_by_role("alert").first).to_contain_text("does not know this device any more")
         assert secure.world.chat.cancelled.is_set()
         assert await phone.context.cookies() == []

@@ -119,3 +119,20 @@ async def test_messages_are_told_without_their_words_and_only_until_they_were_he
             assert await missed(owner) == []
             await tom.post(f"/api/voice-messages/{one['id']}/heard")
             assert await missed(tom) == []
+
+
+async def test_a_guests_page_that_asks_what_was_missed_leaves_no_refusals_in_the_record(config, data):
+    async with api_house(config, data) as world, world.http("guest") as guest, world.http("owner") as owner:
+        await missed(guest)
+        rows = (await owner.get("/api/record", params={"device": "the guest", "outcome": "denied"})).json()["rows"]
+        assert [row["tool"] for row in rows] == []
+
+
+async def test_a_guest_hears_of_the_very_thing_that_is_not_for_them(config, data):
+    async with api_house(config, data) as world, world.http("guest") as guest:
+        messages = (await guest.get("/api/voice-messages")).json()["error"]
+        assert messages["sentence"] == "Messages are only for those who live here."
+        reminder = (await guest.post("/api/reminders", json={"text": "tea", "when": "tomorrow at nine"})).json()[
+            "error"
+        ]
+        assert reminder["sentence"] == "Guests can't change the household's reminders."

@@ -117,7 +117,7 @@ def test_browsers_come_in_by_qr_code_and_by_digits_and_one_is_shut_out_while_the
     phone.wait_for_function("() => Number(document.documentElement.dataset.heardMs) > 300")
     owner.get_by_role("button", name="second phone").click()
     for _ in ("asked", "sure"):
-        owner.get_by_role("button", name="Take its token back").click()
+        owner.get_by_role("button", name="Shut it out").click()
     expect(phone.get_by_role("alert").first).to_contain_text("does not know this device any more")
     silent = heard_ms(phone)
     phone.wait_for_timeout(500)

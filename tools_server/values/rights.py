@@ -31,13 +31,15 @@ COVERED = (
     Covered(
         "lists",
         noted("Guests can't change the household's lists."),
-        ("tasks.*", "lists.*", "reminders.*"),
+        ("tasks.*", "lists.*"),
         ("change",),
     ),
     Covered("presence", _WHEREABOUTS, ("presence.*",)),
     Covered("presence", _WHEREABOUTS, ("home.state",), arguments={"kind": ("person",)}),
-    Covered("announce", noted("Only who lives here may speak through the speakers."), ("broadcast.*", "messages.*")),
+    Covered("announce", noted("Only who lives here may speak through the speakers."), ("broadcast.*",)),
     Covered("unlock", noted("Only who lives here and is old enough may unlock doors and gates."), ("home.unlock",)),
+    Covered("lists", noted("Guests can't change the household's reminders."), ("reminders.*",), ("change",)),
+    Covered("announce", noted("Messages are only for those who live here."), ("messages.*",)),
 )
 
 

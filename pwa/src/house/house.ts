@@ -9,6 +9,7 @@ import { account, shutOut } from "./account.ts";
 import { agent, agentQuery } from "./agent.ts";
 import { HouseTrouble, request } from "./api.ts";
 import { look } from "./confirmations.ts";
+import { announceChange } from "./events.ts";
 import { Link } from "./link.ts";
 import { fetchMe } from "./me.ts";
 import { notifyHere } from "./notifications.ts";
@@ -47,7 +48,10 @@ export function connect(): void {
     const link = new Link(present, agent.value || "atlas", {
       event: (event) => talk.event(event),
       open() {
-        if (line.value.kind === "gone") void fetchMe(); // this device may have got another name, person or room
+        if (line.value.kind === "gone") {
+          void fetchMe(); // this device may have got another name, person or room
+          announceChange("everything"); // a page that had no answer has waited for this
+        }
         line.value = { kind: "open" };
         talk.opened();
       },

@@ -51,13 +51,15 @@ export function useLive<Data>(path: string, ...kinds: string[]): Live<Data> {
     const look = () => document.hidden || void live.refresh();
     look();
     const hasEvents = kinds.length > 0 && !kinds.includes(UNTOLD);
-    const isTold = () => hasEvents && isFollowing() && Date.now() - live.askedAt < SELDOM_MS;
+    const isTold = () => hasEvents && isFollowing() && !live.trouble.value && Date.now() - live.askedAt < SELDOM_MS;
     const timer = setInterval(() => isTold() || look(), AGAIN_MS);
     document.addEventListener("visibilitychange", look);
+    addEventListener("online", look);
     const end = onChange((kind) => (kind === "everything" || kinds.includes(kind)) && look());
     return () => {
       clearInterval(timer);
       document.removeEventListener("visibilitychange", look);
+      removeEventListener("online", look);
       end();
     };
   }, [live]);

@@ -10,13 +10,16 @@ export function Loaded<Data>({ live, children }: { live: Live<Data>; children: (
   const data = live.data.value;
   const trouble = live.trouble.value;
   if (trouble && (!data || trouble.status !== 0)) {
+    const isRefused = trouble.status === 403; // then nothing is out of order, and another try changes nothing
     return (
       <div class="empty" role="alert">
-        <Icon name="away" size={32} />
+        <Icon name={isRefused ? "lock" : "away"} size={32} />
         <p>{sentenceOf(trouble)}</p>
-        <button type="button" class="plain" onClick={() => live.refresh()}>
-          {words.value.trouble.again}
-        </button>
+        {!isRefused && (
+          <button type="button" class="plain" onClick={() => live.refresh()}>
+            {words.value.trouble.again}
+          </button>
+        )}
       </div>
     );
   }

@@ -908,7 +908,7 @@ export const en = {
       satellite: "A room's speaker",
     },
     room: "Room it stands in (empty: carried about)",
-    revoke: "Take its token back",
+    revoke: "Shut it out",
     samePerson: "It is the same person: this device may read what they said",
     revokeSure: "It is shut out at once, and what it has open is closed.",
     people: "People",

@@ -3,7 +3,7 @@
 import { useSignal } from "@preact/signals";
 import { useEffect, useRef, useState } from "preact/hooks";
 import { agent } from "../house/agent.ts";
-import { say as sayToHouse, story, talk } from "../house/house.ts";
+import { line, say as sayToHouse, story, talk } from "../house/house.ts";
 import { may, me } from "../house/me.ts";
 import { prefer, preferences } from "../house/preferences.ts";
 import { refusalOf } from "../house/refused.ts";
@@ -200,7 +200,7 @@ function TypeField() {
   }
   return (
     <form class="type" onSubmit={send}>
-      {unsent.value && (
+      {unsent.value && line.value.kind !== "open" && (
         <p class="trouble" role="alert">
           {say.notSent}
         </p>
