@@ -246,6 +246,7 @@ class RealtimeConnection:
             "atlas.sleep": self._room.sleep,
             "atlas.played": self._room.played,
             "atlas.silence": self._room.silence,
+            "atlas.mute": self._mute,
             "atlas.rang": self._rang,
         }
         if kind not in verbs:
@@ -256,6 +257,9 @@ class RealtimeConnection:
                 hint=f"there are {', '.join(verbs)}",
             )
         await verbs[kind](event)
+
+    async def _mute(self, event: Json) -> None:
+        self._session.mute()  # who reads on wants the words of the reply, and no more sound
 
     async def _hello(self, event: Json) -> None:
         if not self._room.is_there:

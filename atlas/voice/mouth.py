@@ -68,6 +68,7 @@ class Mouth:
         # As many pieces as a reply has sentences: they are only text, and the model must not wait for the voice.
         self._intake, self._pending = anyio.create_memory_object_stream[ReplyPiece](math.inf)
         self._given = 0.0  # seconds of sound given out
+        self._muted = False
         self._silent_at = -math.inf  # when the last of it will have been played
 
     def add(self, text: str) -> None:
@@ -82,6 +83,10 @@ class Mouth:
         """Take words whose sound is there already, after those before them."""
         self._take(self._sentences.finish())
         self._put(ReplyPiece(text, recorded=recorded))
+
+    def mute(self) -> None:
+        """Say no more aloud: what was not given out yet goes out as text, at once."""
+        self._muted = True
 
     def finish(self) -> None:
         """Say that there are no more words."""
@@ -130,7 +135,7 @@ class Mouth:
         """Make sound, piece after piece; `None` ends a piece."""
         async with sounds, self._pending:
             async for piece in self._pending:
-                if self.trouble is None:
+                if self.trouble is None and not self._muted:
                     try:
                         await self._say(piece, sounds)
                     except EngineError as trouble:
@@ -153,7 +158,7 @@ class Mouth:
                 while True:
                     with trace.current().stage("tts"):
                         chunk = await anext(chunks, None)
-                    if chunk is None:
+                    if chunk is None or self._muted:
                         return
                     piece.seconds += chunk.seconds
                     await sounds.send((piece, chunk))
@@ -168,6 +173,8 @@ class Mouth:
                     continue
                 step = round(SLICE_SECONDS * chunk.rate)
                 for start in range(0, chunk.samples, step):
+                    if self._muted:
+                        break
                     await self._give(piece, chunk.cut(start, start + step))
 
     async def _give(self, piece: ReplyPiece, sound: AudioChunk) -> None:

@@ -208,6 +208,11 @@ class Session:
         if not await self._happens(Input.CANCEL):
             raise RequestError("there is no reply to cancel", code="response_cancel_not_active")
 
+    def mute(self) -> None:
+        """Say no more of the reply under way aloud; its words still come, and are remembered whole."""
+        if self._reply is not None and self._reply.mouth is not None:
+            self._reply.mouth.mute()
+
     async def settled(self) -> None:
         """Return once what happens just now is carried out: a reply that is being cut short is over."""
         async with self._turnstile:

@@ -251,6 +251,23 @@ def test_a_press_while_the_house_speaks_silences_it_and_listens(house):
         page.keyboard.up(" ")
 
 
+def test_the_next_sentence_that_is_typed_silences_the_answer_and_leaves_its_words_whole(house):
+    with opened(house) as page:
+        connected(page)
+        say(page, "what can I say")
+        whole = answer(page)
+        speaking(page)
+        before = page.locator(".entry.house").nth(1)
+        say(page, "what time is it")
+        expect(page.locator(".entry.house")).to_have_count(3, timeout=ANSWER_MS)
+        assert re.search(r"\d|o'clock", answer(page))
+        expect(before).to_have_attribute("data-entry", "done")
+        expect(before.locator(".words")).to_have_text(whole)
+        page.reload()
+        connected(page)
+        expect(page.locator(".entry.house .words", has_text=whole)).to_have_count(2, timeout=ANSWER_MS)
+
+
 # How much of the answer had been heard when somebody pressed, before anything is done about it.
 HEARD_AT_PRESS = """
   const press = () => { window.heardAtPress = Number(document.documentElement.dataset.heardMs ?? 0); };

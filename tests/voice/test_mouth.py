@@ -117,6 +117,22 @@ async def test_a_voice_that_breaks_leaves_the_rest_as_text() -> None:
     assert mouth.given_seconds < len(REPLY.split()) * WORD_SECONDS
 
 
+async def test_who_reads_on_has_all_the_words_at_once_and_no_more_sound() -> None:
+    listener, tts = Listener(), SteadyTts()
+    mouth = Mouth(tts, listener)
+    async with anyio.create_task_group() as tasks:
+        tasks.start_soon(mouth.run)
+        mouth.add(REPLY)
+        mouth.finish()
+        await anyio.sleep(0.5)
+        mouth.mute()
+        muted_at = anyio.current_time()
+    assert listener.text == REPLY
+    assert anyio.current_time() - muted_at < 2 * AHEAD_SECONDS
+    assert mouth.given_seconds < 0.5 + 2 * AHEAD_SECONDS
+    assert len(tts.texts) < 3, "nobody makes sound that nobody hears"
+
+
 async def test_when_it_is_cut_off_it_knows_how_far_it_came() -> None:
     listener = Listener()
     mouth = Mouth(SteadyTts(), listener)

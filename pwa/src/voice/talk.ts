@@ -18,6 +18,7 @@ const HARMLESS = ["response_cancel_not_active", "item_not_truncatable", "item_in
 const BUSY = "conversation_already_has_active_response"; // an announcement is being made; the words wait for its end
 // The canceller of a browser needs a moment to know the room: until then the answer would interrupt itself.
 const ECHO_SETTLES_MS = 300;
+const WHOLE_MS = 5_000; // so long an answer that is still made may take to its end, once the next sentence was typed
 const ASKED_MS = 60_000; // so long a question waits for its yes
 const AUDIO = { type: "audio/pcm", rate: 24000 };
 
@@ -188,7 +189,7 @@ export class Talk {
   async type(text: string): Promise<boolean> {
     this.trouble.value = null;
     const waking = this.wake();
-    await this.interrupt();
+    await this.leaveWhole();
     if (this.press.kind !== "free") {
       this.quiet();
       this.forget();
@@ -197,7 +198,8 @@ export class Talk {
     this.sayHow();
     const item = { type: "message", role: "user", content: [{ type: "input_text", text }] };
     if (!this.link?.send({ type: "conversation.item.create", item })) return false;
-    this.respond();
+    if (this.responding) this.respondAfter(this.responding);
+    else this.respond();
     return true;
   }
 
@@ -214,6 +216,27 @@ export class Talk {
     this.aloud.value = aloud;
     if (!aloud) void this.player?.flush();
     this.sayHow();
+  }
+
+  /** Fall silent, and leave the answer whole: who types reads, and may want what was not spoken yet. */
+  private async leaveWhole(): Promise<void> {
+    this.requested = this.awaiting = this.postponed = false;
+    this.speaking = "";
+    if (this.responding) {
+      this.dropped = this.responding;
+      this.link?.send({ type: "atlas.mute" });
+    }
+    if (this.player?.busy) await this.player.flush();
+  }
+
+  /** Ask for an answer when the one that is made is whole, or has had its time. */
+  private respondAfter(response: string): void {
+    this.requested = this.postponed = true;
+    this.become("thinking");
+    const end = () => {
+      if (this.postponed && this.responding === response) this.link?.send({ type: "response.cancel" });
+    };
+    setTimeout(end, WHOLE_MS);
   }
 
   /** End the answer that is made and fall silent. */
