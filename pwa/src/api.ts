@@ -502,6 +502,8 @@ export interface MeReply {
   /** What the role may, by the one table of roles: a page offers nothing else */
   rights: ("manage" | "assent" | "reside" | "household" | "papers" | "lists" | "presence" | "announce" | "mail" | "remove" | "send" | "unlock")[];
   room: string;
+  /** By which the house's clocks go, such as Europe/Berlin; empty where it is unknown */
+  timezone: string;
   /** That the house understands, the usual one first */
   languages: string[];
   agents: string[];

@@ -123,6 +123,8 @@ async def test_two_who_save_at_once_lose_no_line_of_what_may_be_reached(config: 
 
 BAD_VALUES = [
     ("house", "country", "atlantis", "not_choice"),
+    ("house", "timezone", "Berlin", "not_zone"),
+    ("house", "timezone", "../../etc/passwd", "not_zone"),
     ("house", "contact", "Maria\n0170", "not_text"),
     ("house", "language", "tlh", "not_choice"),
     ("house", "agent", "nobody", "not_choice"),

@@ -11,6 +11,7 @@ from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Any, Literal, TypeGuard
 from urllib.parse import urlsplit
+from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 from atlas.agents.agent_emergency import countries
 from atlas.config import BOUNDS, Config, SpeechConfig, usual_ears
@@ -99,6 +100,7 @@ SENTENCES = {  # what does not fit a field, by the code that a page may say in w
     "not_layers": f"layers are a whole number {_range('gpu_layers')}; -1 is all of them",
     "not_card": f"a card is a whole number {_range('gpu')}, as nvidia-smi counts; -1 is all of them",
     "not_hours": "quiet hours are written 22:00-07:00",
+    "not_zone": "a time zone is written as in Europe/Berlin",
     "not_reachable": "each line is a machine and a port, such as api.open-meteo.com:443 or *.example.org:443",
     "not_latitude": f"a latitude is a number {_range('latitude')}",
     "not_longitude": f"a longitude is a number {_range('longitude')}",
@@ -161,6 +163,7 @@ def layouts(config: Config) -> Mapping[FormName, FormLayout]:
     )
     agents = tuple(FormField(name, "list", section=("agents", name), setting="wake_words") for name in config.agents)
     house = (
+        FormField("timezone"),
         FormField("country", "choice", ("", *countries())),
         FormField("contact"),
         FormField("language", "choice", _languages(config), "en"),
@@ -388,11 +391,22 @@ def _as_meant(field: FormField, value: Value) -> Value:
         if not isinstance(value, int | float) or value % 1 or not _is_within(field.key, value):
             raise misfit(_WHOLE[field.key], field.name)
         return int(value)
+    if field.name == "timezone" and not is_zone(str(value)):
+        raise misfit("not_zone", field.name)
     if field.name in _BETWEEN and not _is_within(field.name, float(str(value))):
         raise misfit(f"not_{field.name}", field.name)
     if field.reachable and not all(map(_is_reachable, as_list(value))):
         raise misfit("not_reachable", field.name)
     return value
+
+
+def is_zone(name: str) -> bool:
+    """Tell whether this machine knows a time zone of that name."""
+    try:
+        ZoneInfo(name)
+    except (ZoneInfoNotFoundError, ValueError, OSError):
+        return False
+    return True
 
 
 def _is_reachable(line: str) -> bool:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+
 from fastapi import Request
 from pydantic import Field
 
@@ -23,6 +25,9 @@ class MeReply(ApiReply):
     role: Role
     rights: list[Right] = Field(description="What the role may, by the one table of roles: a page offers nothing else")
     room: str
+    timezone: str = Field(
+        description="By which the house's clocks go, such as Europe/Berlin; empty where it is unknown"
+    )
     languages: list[str] = Field(description="That the house understands, the usual one first")
     agents: list[str]
     version: str
@@ -39,8 +44,17 @@ async def me(caller: AnyCaller, request: Request) -> MeReply:
         role=actor.role,
         rights=sorted(RIGHTS[actor.role]),
         room=actor.room,
+        timezone=caller.house.config.house.timezone or machines_zone(),
         languages=list(caller.house.config.house.spoken),
         agents=list(agents_of(caller)),
         version=__version__,
         by_cookie=is_by_cookie(request),
     )
+
+
+def machines_zone() -> str:
+    """Return the name of this machine's own time zone; "" where it does not say."""
+    named = os.environ.get("TZ", "").removeprefix(":")
+    if named or not os.path.exists("/etc/localtime"):
+        return named or "UTC"
+    return os.path.realpath("/etc/localtime").partition("/zoneinfo/")[2]

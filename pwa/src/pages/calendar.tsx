@@ -3,6 +3,7 @@
 import { useSignal } from "@preact/signals";
 import { useState } from "preact/hooks";
 import type { EventItem, EventReply, EventsReply } from "../api.ts";
+import { inHouse, now } from "../house/clock.ts";
 import { act, attempt } from "../house/deeds.ts";
 import { useLive } from "../house/live.ts";
 import { refusalOf } from "../house/refused.ts";
@@ -14,6 +15,7 @@ import { Icon } from "../parts/icon.tsx";
 import { Loaded } from "../parts/loaded.tsx";
 import { Sheet } from "../parts/sheet.tsx";
 import { dayOf, monthOf, timeOf, weekdayOf } from "../parts/when.ts";
+import { ZoneNote } from "../parts/zone-note.tsx";
 import { words } from "../strings/index.ts";
 
 type Span = "day" | "week" | "month";
@@ -21,7 +23,7 @@ type Span = "day" | "week" | "month";
 export function Calendar() {
   const say = words.value.calendar;
   const [span, setSpan] = useState<Span>("month");
-  const [at, setAt] = useState(new Date());
+  const [at, setAt] = useState(now());
   const [adding, setAdding] = useState(false);
   const [shown, setShown] = useState<EventItem | null>(null);
   const days = span === "day" ? [at] : span === "week" ? weekOf(at) : monthDays(at);
@@ -45,6 +47,7 @@ export function Calendar() {
           </button>
         )}
       </div>
+      <ZoneNote />
       <div class="head">
         <div class="stepper">
           <button type="button" class="round" aria-label={say.earlier} onClick={() => step(-1)}>
@@ -56,7 +59,7 @@ export function Calendar() {
           </button>
         </div>
         <div class="chips">
-          <button type="button" class="plain" onClick={() => setAt(new Date())}>
+          <button type="button" class="plain" onClick={() => setAt(now())}>
             {say.today}
           </button>
           {(["day", "week", "month"] as const).map((name) => (
@@ -94,14 +97,17 @@ export function Calendar() {
   );
 }
 
-/** A date alone is a day here, wherever one is; a moment is what it is. */
-const startOf = ({ start, all_day }: EventItem) => new Date(all_day ? `${start.slice(0, 10)}T00:00` : start);
+/** A date alone is a day here, wherever one is; a moment is what the clocks of the house show then. */
+const shownAt = (moment: string, isDay: boolean) =>
+  isDay ? new Date(`${moment.slice(0, 10)}T00:00`) : inHouse(Date.parse(moment));
+const startOf = ({ start, all_day }: EventItem) => shownAt(start, all_day);
 
 /** Behind when an event starts, when it ends: nothing where it is a day long, or has no end. */
 function endsOn(event: EventItem): string {
   if (!event.end) return "";
   const start = startOf(event);
-  const end = event.all_day ? addDays(new Date(`${event.end.slice(0, 10)}T00:00`), -1) : new Date(event.end);
+  const behind = shownAt(event.end, event.all_day);
+  const end = event.all_day ? addDays(behind, -1) : behind;
   const day = midnight(end) === midnight(start) ? "" : dayOf(end);
   const ends = [day, event.all_day ? "" : timeOf(end)].filter(Boolean).join(", ");
   return ends && ` – ${ends}`;
@@ -111,7 +117,7 @@ function eventsOf(day: Date, events: EventItem[]): EventItem[] {
   const [from, to] = [midnight(day), midnight(addDays(day, 1))];
   return events.filter((event) => {
     const start = startOf(event).getTime();
-    const end = event.end ? new Date(event.all_day ? `${event.end.slice(0, 10)}T00:00` : event.end).getTime() : start;
+    const end = event.end ? shownAt(event.end, event.all_day).getTime() : start;
     return start < to && (end > from || start >= from);
   });
 }
@@ -127,7 +133,7 @@ function Month({
   events: EventItem[];
   onDay: (day: Date) => void;
 }) {
-  const today = midnight(new Date());
+  const today = midnight(now());
   return (
     <div class="month card">
       {days.slice(0, 7).map((day) => (
@@ -165,7 +171,7 @@ const COMING_DAYS = 5;
 
 /** What comes next in a month whose days are too small for words. */
 function Coming({ days, events, onShow }: { days: Date[]; events: EventItem[]; onShow: (event: EventItem) => void }) {
-  const today = midnight(new Date());
+  const today = midnight(now());
   const coming = days.filter((day) => midnight(day) >= today && eventsOf(day, events).length).slice(0, COMING_DAYS);
   if (!coming.length) return null;
   return (
@@ -191,7 +197,7 @@ function Agenda({ days, events, onShow, named = days.length > 1 }: AgendaPropert
         const here = eventsOf(day, events);
         return (
           <li key={isoDay(day)}>
-            {named && <h3 data-today={midnight(day) === midnight(new Date())}>{dayOf(day)}</h3>}
+            {named && <h3 data-today={midnight(day) === midnight(now())}>{dayOf(day)}</h3>}
             {here.length ? (
               <ul class="card rows">
                 {here.map((event) => (

@@ -9,6 +9,7 @@ import type {
   VoiceMessagesReply,
   WaitingVoiceMessage,
 } from "../api.ts";
+import { inHouse } from "../house/clock.ts";
 import { act } from "../house/deeds.ts";
 import { useLive } from "../house/live.ts";
 import { may } from "../house/me.ts";
@@ -141,7 +142,7 @@ function OneMessage({ message }: { message: VoiceMessage }) {
     if (!message.mine && message.heard_at === null) void act("POST", `${path}/heard`, undefined, true);
   }
 
-  const at = new Date(message.at * 1000);
+  const at = inHouse(message.at * 1000);
   const fresh = !message.mine && message.heard_at === null;
   return (
     <>

@@ -5,6 +5,7 @@ import { useEffect, useState } from "preact/hooks";
 import type { ConversationsReply, ForgottenReply, SaidMatchesReply, SaidTurn, SaidTurnsReply } from "../api.ts";
 import { agent, agentQuery } from "../house/agent.ts";
 import { request } from "../house/api.ts";
+import { inHouse } from "../house/clock.ts";
 import { act, tell } from "../house/deeds.ts";
 import { useLive } from "../house/live.ts";
 import { me } from "../house/me.ts";
@@ -101,7 +102,7 @@ function Matches({ query }: { query: string }) {
               <li key={match.turn + match.author} class="row column-row">
                 <span>{match.text}</span>
                 <span class="soft">
-                  {who(match.author)} · {dayOf(new Date(match.at * 1000))}, {timeOf(new Date(match.at * 1000))}
+                  {who(match.author)} · {dayOf(inHouse(match.at * 1000))}, {timeOf(inHouse(match.at * 1000))}
                   {match.room && ` · ${match.room}`}
                 </span>
               </li>
@@ -191,7 +192,7 @@ function Turns() {
 function byDay(turns: SaidTurn[]): [string, SaidTurn[]][] {
   const days = new Map<number, SaidTurn[]>();
   for (const turn of turns) {
-    const day = midnight(new Date(turn.at * 1000));
+    const day = midnight(inHouse(turn.at * 1000));
     days.set(day, [...(days.get(day) ?? []), turn]);
   }
   return [...days].map(([day, these]) => [dayOf(new Date(day)), these]);
@@ -211,7 +212,7 @@ function Turn({ turn, onShow }: { turn: SaidTurn; onShow: () => void }) {
             </span>
           ))}
         <span class="soft">
-          {timeOf(new Date(turn.at * 1000))}
+          {timeOf(inHouse(turn.at * 1000))}
           {turn.room && ` · ${turn.room}`}
           {turn.device && ` · ${turn.device}`}
           {turn.readings && ` · ${isUnsure(turn) ? say.unsure : say.voice}`}

@@ -13,6 +13,7 @@ import { Icon } from "../parts/icon.tsx";
 import { Loaded } from "../parts/loaded.tsx";
 import { clockOf, lengthOf, momentOf, secondOf } from "../parts/when.ts";
 import { WordsForm } from "../parts/words-form.tsx";
+import { ZoneNote } from "../parts/zone-note.tsx";
 import { words } from "../strings/index.ts";
 
 const MINUTES = [1, 3, 5, 10, 15, 30, 60];
@@ -21,6 +22,7 @@ export function Time() {
   return (
     <div class="page">
       <h1>{words.value.pages.time}</h1>
+      <ZoneNote />
       <Timers />
       <Alarms />
       <Reminders />

@@ -1,5 +1,6 @@
 /** Moments and lengths in the language of the person, as short as they can be. */
 
+import { inHouse, now } from "../house/clock.ts";
 import { words } from "../strings/index.ts";
 import { midnight } from "./days.ts";
 
@@ -19,9 +20,9 @@ const HOUSE_ENGLISH = "en-US"; // the house says "6:30 AM" to everybody
 
 /** "14:05", "Tomorrow, 7:00", "Fri 4 Dec, 7:00"; beside words of the house, its clock is read as it says it. */
 export function momentOf(seconds: number, besideWords = false): string {
-  const at = new Date(seconds * 1000);
+  const at = inHouse(seconds * 1000);
   const time = format(CLOCK, besideWords ? HOUSE_ENGLISH : undefined).format(at);
-  const days = Math.round((midnight(at) - midnight(new Date())) / DAY_MS);
+  const days = Math.round((midnight(at) - midnight(now())) / DAY_MS);
   if (days === 0) return time;
   if (days === 1) return `${words.value.when.tomorrow}, ${time}`;
   return `${format({ weekday: "short", day: "numeric", month: "short" }).format(at)}, ${time}`;
@@ -29,8 +30,8 @@ export function momentOf(seconds: number, besideWords = false): string {
 
 /** "14:05:09", "4 Dec, 14:05:09": for what follows closely on something else. */
 export function secondOf(seconds: number): string {
-  const at = new Date(seconds * 1000);
-  const day = midnight(at) === midnight(new Date()) ? "" : `${format({ day: "numeric", month: "short" }).format(at)}, `;
+  const at = inHouse(seconds * 1000);
+  const day = midnight(at) === midnight(now()) ? "" : `${format({ day: "numeric", month: "short" }).format(at)}, `;
   return day + format({ hour: "numeric", minute: "2-digit", second: "2-digit" }).format(at);
 }
 

@@ -290,7 +290,12 @@ export const de: Words = {
     removeOne: "Nur diesen entfernen",
     removeAll: "Alle entfernen",
   },
-  when: { tomorrow: "Morgen" },
+  when: {
+    tomorrow: "Morgen",
+    otherZone: (zone, time) =>
+      `Die Zeiten sind die des Hauses: Es geht nach ${zone}, dort ist es ${time}, und dieses Gerät nach einer anderen Zone.`,
+    changeZone: "Zone des Hauses ändern",
+  },
   away: {
     title: "Während du weg warst",
     messages: (count) => (count === 1 ? "Eine Nachricht wartet auf dich." : `${count} Nachrichten warten auf dich.`),
@@ -453,6 +458,7 @@ export const de: Words = {
       not_layers: "Bitte eine ganze Zahl: 0 ist keine, -1 sind alle.",
       not_card: "Bitte die Nummer einer Karte, von 0 an, oder -1 für alle.",
       not_hours: "Bitte so schreiben: 22:00-07:00.",
+      not_zone: "Bitte eine Zeitzone schreiben wie Europe/Berlin.",
       not_reachable: "Bitte RECHNER:PORT schreiben, etwa api.open-meteo.com:443.",
       not_latitude: "Bitte eine Breite von -90 bis 90 schreiben.",
       not_longitude: "Bitte eine Länge von -180 bis 180 schreiben.",
@@ -492,6 +498,7 @@ export const de: Words = {
         title: "Der Haushalt",
         how: "Im Notfall nennt Atlas die Nummern deines Landes und wen ihr sonst anruft. Selbst anrufen kann es niemanden.",
         fields: {
+          timezone: "Zeitzone, etwa Europe/Berlin (leer: wie bei diesem Rechner)",
           country: "Land",
           contact: "Wen ihr im Notfall anruft",
           language: "Sprache des Hauses",

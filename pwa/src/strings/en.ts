@@ -287,7 +287,12 @@ export const en = {
     removeOne: "Remove this one",
     removeAll: "Remove all",
   },
-  when: { tomorrow: "Tomorrow" },
+  when: {
+    tomorrow: "Tomorrow",
+    otherZone: (zone: string, time: string) =>
+      `Times are the house's: it goes by ${zone}, where it is ${time}, and this device by another zone.`,
+    changeZone: "Change the house's zone",
+  },
   away: {
     title: "While you were out",
     messages: (count: number) => (count === 1 ? "A message waits for you." : `${count} messages wait for you.`),
@@ -444,6 +449,7 @@ export const en = {
       not_layers: "Please write a whole number: 0 is none, -1 is all.",
       not_card: "Please write the number of a card, from 0, or -1 for all of them.",
       not_hours: "Please write it like 22:00-07:00.",
+      not_zone: "Please write a time zone as in Europe/Berlin.",
       not_reachable: "Please write HOST:PORT, such as api.open-meteo.com:443.",
       not_latitude: "Please write a latitude from -90 to 90.",
       not_longitude: "Please write a longitude from -180 to 180.",
@@ -483,6 +489,7 @@ export const en = {
         title: "The household",
         how: "In an emergency Atlas says the numbers of your country and whom else to call. It can call nobody itself.",
         fields: {
+          timezone: "Time zone, such as Europe/Berlin (empty: as this machine has it)",
           country: "Country",
           contact: "Whom to call in an emergency",
           language: "Language that the house speaks",

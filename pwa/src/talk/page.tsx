@@ -10,6 +10,7 @@ import { refusalOf } from "../house/refused.ts";
 import { AgentSwitch, agentName } from "../parts/agent-switch.tsx";
 import { useFollow } from "../parts/follow.ts";
 import { Icon } from "../parts/icon.tsx";
+import { ZoneNote } from "../parts/zone-note.tsx";
 import { hrefOf } from "../route.ts";
 import type { Words } from "../strings/en.ts";
 import { words, wordsOf } from "../strings/index.ts";
@@ -61,6 +62,7 @@ function Welcome() {
     <div class="welcome">
       <p class="hello">{say.hello[partOfDay(new Date().getHours())]}</p>
       <p>{say.welcome}</p>
+      <ZoneNote />
       {isForeign && (
         <p>
           {say.houseSpeaks(nameOf(spoken.language))}{" "}

@@ -1,0 +1,64 @@
+"""Small things that a page owes whoever looks: no second of what is there, no door that is not theirs, no old alarm."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+from playwright.sync_api import expect
+
+from tests.journeys.browser import connected, opened
+from tests.journeys.conftest import Running
+
+pytestmark = [pytest.mark.real, pytest.mark.usefixtures("timers_end")]
+
+
+def test_a_list_that_is_there_is_opened_however_its_name_is_written(house: Running):
+    with opened(house, path="lists") as page:
+        field = page.get_by_label("Open or begin another list")
+        field.fill("Einkaufen")
+        page.keyboard.press("Enter")
+        expect(page.locator(".chip[aria-current]")).to_have_text(re.compile("^Shopping"))
+        field.fill("..")
+        page.keyboard.press("Enter")
+        expect(page.locator(".outcome")).to_contain_text("a name in words")
+        expect(page.locator(".chip[aria-current]")).to_have_text(re.compile("^Shopping"))
+
+
+def test_who_does_not_look_after_the_house_finds_no_such_page(house: Running):
+    with opened(house, token=house.new_token("a childs slate", "child"), path="house/devices") as page:
+        expect(page.get_by_role("heading", name="There is no such page")).to_be_visible()
+        expect(page.get_by_role("button", name="Add a phone or a screen")).to_have_count(0)
+
+
+def test_a_refusal_is_no_lost_line(house: Running):
+    with opened(house, token=house.new_token("a guests phone", "guest"), path="messages") as page:
+        refused = page.locator(".empty")
+        expect(refused).to_contain_text("Messages are only for those who live here")
+        expect(refused.locator("[data-icon='lock']")).to_be_visible()
+        expect(refused.get_by_role("button", name="Try again")).to_have_count(0)
+
+
+def test_what_could_not_be_shown_or_sent_is_forgotten_once_the_house_is_back(house: Running):
+    with opened(house) as page:
+        connected(page)
+        page.context.set_offline(True)
+        page.context.new_cdp_session(page).send("Network.enable")
+        page.evaluate("window.dispatchEvent(new Event('offline'))")
+        page.route("**/api/lists", lambda route: route.abort())
+        page.evaluate("location.hash = '#/lists'")
+        expect(page.locator(".empty")).to_contain_text("does not answer")
+        page.unroute("**/api/lists")
+        page.context.set_offline(False)
+        expect(page.get_by_label("Add to shopping")).to_be_visible(timeout=20_000)
+
+
+def test_pages_show_the_clock_of_the_house_and_say_so_where_the_device_goes_by_another(house: Running):
+    with opened(house, path="calendar", timezone_id="Pacific/Auckland") as page:
+        expect(page.locator(".zone")).to_contain_text("Times are the house's")
+        page.get_by_role("button", name="New event").click()
+        sheet = page.locator(".sheet")
+        sheet.get_by_label("What", exact=True).fill("choir of the harbour")
+        sheet.get_by_label("Time (empty: all day)").fill("18:30")
+        sheet.locator("button[type=submit]").click()
+        expect(page.locator(".agenda .event", has_text="choir of the harbour").first).to_contain_text("18:30")
