@@ -27,6 +27,7 @@ MOST_PEOPLE = 100  # that are remembered by where they were heard; a household h
 TIMERS = "timers"
 BROADCAST = "broadcast"  # a person speaks to all, and waits for nobody's answer
 MESSAGES = "messages"  # are for those who are there, and nobody else
+VOICE_MESSAGES = "voice-messages"  # as pages know them
 RECORDED = (BROADCAST, MESSAGES)  # may have a sound
 HEARD = "reminders.heard"
 THERE_SECONDS = 120.0  # since somebody was heard somewhere; later they may have left
@@ -379,7 +380,11 @@ class Bell:
         speakers: Speakers,
         sounds: MessageSounds | None = None,
         notices: AwayNotices | None = None,
+        changed: Callable[[str], None] | None = None,
     ) -> None:
+        """`changed` is told of a kind of things that may read differently: no tool tells of messages that came."""
+        self._changed = changed
+        self._messages: frozenset[str] = frozenset()  # that waited at the last look
         self._tools = tools
         self._sounds = sounds
         self._notices = notices
@@ -400,7 +405,10 @@ class Bell:
                 await self._someone()
                 coming: dict[tuple[str, str], list[Coming]] = {}
                 for kind in await self._kinds():
-                    for due in await self._due(kind, coming):
+                    all_due = await self._due(kind, coming)
+                    if kind == MESSAGES:
+                        self._see_messages(frozenset(str(due["id"]) for due in all_due))
+                    for due in all_due:
                         ring = kind, str(due["id"])
                         if kind == TIMERS and float(due.get("late_seconds", 0)) >= LONG_OVER_SECONDS:
                             self._over.add(ring)  # nobody is told at last
@@ -423,6 +431,12 @@ class Bell:
                 await self._mark()
                 await self._speakers.expect(coming, anyio.current_time())
                 await anyio.sleep(POLL_SECONDS)
+
+    def _see_messages(self, waiting: frozenset[str]) -> None:
+        """Tell pages to look, where messages came or were heard: what nobody plays is seen where its person looks."""
+        if self._changed and waiting != self._messages:
+            self._changed(VOICE_MESSAGES)
+        self._messages = waiting
 
     async def _someone(self) -> None:
         """Wait until a device is connected, or one that is not could be told that something waits."""

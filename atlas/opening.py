@@ -190,7 +190,7 @@ async def open_house(config: Config) -> AsyncIterator[House]:
         async with anyio.create_task_group() as tasks:
             tasks.start_soon(_keep_trimmed)
             tasks.start_soon(house.wakes.sweep)
-            tasks.start_soon(Bell(house_tools, speakers, message_sounds, push).ring)
+            tasks.start_soon(Bell(house_tools, speakers, message_sounds, push, changes.note).ring)
             tasks.start_soon(push.run)
             tasks.start_soon(load.watch)
             tasks.start_soon(sweep_sounds, message_sounds, house_tools)

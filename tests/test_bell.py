@@ -725,6 +725,21 @@ async def test_a_message_for_everybody_is_played_in_every_room_but_where_it_was_
     assert sorted(home.heard) == [("attic", text), ("kitchen", text)]
 
 
+async def test_pages_are_told_once_that_messages_came_which_nobody_plays_and_once_that_they_are_gone() -> None:
+    inbox, told = Inbox(), []
+    home = Room(inbox)
+    home.bell = Bell(inbox, home.speakers, changed=told.append)  # type: ignore[arg-type]
+    with home.device("toms phone"):
+        await home.pass_time(5)
+        assert told == []
+        inbox.messages["message_1"] = message("message_1", person="Tom")
+        await home.pass_time(5)
+        assert told == ["voice-messages"]
+        inbox.messages.clear()
+        await home.pass_time(5)
+    assert told == ["voice-messages"] * 2
+
+
 async def test_a_message_for_a_room_waits_until_somebody_can_hear_it_there() -> None:
     home = Room(Inbox(message(room="attic")))
     with home.device("kitchen", "kitchen"):

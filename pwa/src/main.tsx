@@ -3,6 +3,7 @@
 import "./style/app.css";
 import { render } from "preact";
 import { App } from "./app.tsx";
+import { watchArrivals } from "./arrivals.ts";
 import { begin } from "./house/account.ts";
 import { watch } from "./house/confirmations.ts";
 import { listen } from "./house/events.ts";
@@ -18,6 +19,7 @@ watch();
 listen();
 introduce();
 watchRefusals();
+watchArrivals();
 render(<App />, document.getElementById("app") as HTMLElement);
 install();
 staysAwake();

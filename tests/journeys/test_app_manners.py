@@ -8,7 +8,7 @@ import pytest
 from playwright.sync_api import expect
 
 from tests.journeys.browser import connected, opened
-from tests.journeys.conftest import Running
+from tests.journeys.conftest import Running, _api
 
 pytestmark = [pytest.mark.real, pytest.mark.usefixtures("timers_end")]
 
@@ -62,3 +62,14 @@ def test_pages_show_the_clock_of_the_house_and_say_so_where_the_device_goes_by_a
         sheet.get_by_label("Time (empty: all day)").fill("18:30")
         sheet.locator("button[type=submit]").click()
         expect(page.locator(".agenda .event", has_text="choir of the harbour").first).to_contain_text("18:30")
+
+
+def test_what_is_left_or_announced_for_those_here_is_seen_on_every_page(house: Running):
+    anna = house.new_token("annas tablet", "adult", "--person", "Anna")
+    with opened(house, token=anna, path="lists") as page:
+        connected(page)
+        page.wait_for_timeout(1_000)  # what waited before has been looked at
+        _api(house, "POST", "/api/voice-messages", {"text": "The plumber comes at three.", "person": "Anna"})
+        expect(page.locator(".outcome")).to_contain_text("A message waits for you")
+        page.locator(".outcome a").click()
+        expect(page.locator("main")).to_contain_text("The plumber comes at three")

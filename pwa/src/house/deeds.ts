@@ -14,6 +14,7 @@ interface Outcome {
   sentence: string;
   receipt: string; // "" where nothing can be taken back
   bad: boolean;
+  page?: string; // where more of it is
 }
 
 export const outcome = signal<Outcome | null>(null);
@@ -22,12 +23,18 @@ effect(() => {
   if (!account.value) dismiss(); // what came of it is nobody's business who comes next
 });
 
-function show(next: Outcome): void {
+function show(next: Outcome, stays = false): void {
   clearTimeout(fading);
   outcome.value = next;
+  if (stays) return; // until it is closed, or something else is told
   fading = setTimeout(() => {
     outcome.value = null;
   }, SHOWN_MS);
+}
+
+/** Tell what has come in meanwhile, which nobody here asked for: it stays until somebody has seen it. */
+export function tellArrival(sentence: string, page = ""): void {
+  show({ sentence, receipt: "", bad: false, page }, true);
 }
 
 /** Tell the person something in a sentence of the app's own. */

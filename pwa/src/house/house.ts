@@ -2,6 +2,7 @@
 
 import { effect, signal } from "@preact/signals";
 import type { SaidTurnsReply } from "../api.ts";
+import { route } from "../route.ts";
 import { words } from "../strings/index.ts";
 import { Story } from "../talk/story.ts";
 import { Talk } from "../voice/talk.ts";
@@ -9,6 +10,7 @@ import { account, shutOut } from "./account.ts";
 import { agent, agentQuery } from "./agent.ts";
 import { HouseTrouble, request } from "./api.ts";
 import { look } from "./confirmations.ts";
+import { tellArrival } from "./deeds.ts";
 import { announceChange } from "./events.ts";
 import { Link } from "./link.ts";
 import { fetchMe } from "./me.ts";
@@ -22,6 +24,9 @@ export const story = new Story();
 export const talk = new Talk(
   (event) => {
     story.event(event);
+    if (event.type === "response.done" && route.value.page !== "talk" && story.announcement.value) {
+      tellArrival(story.announcement.value); // the conversation, where it stands, is not on this page
+    }
     // Who looks elsewhere neither sees it nor, on many phones, hears it.
     if (event.type === "response.done" && document.hidden && story.announcement.value) {
       void notifyHere(words.value.talk.answered); // never what: it may be seen on a locked screen

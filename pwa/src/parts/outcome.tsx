@@ -1,6 +1,7 @@
 /** The outcome of a press, for a few seconds: the house's sentence, and undo where there is one. */
 
 import { dismiss, outcome, undo } from "../house/deeds.ts";
+import { hrefOf } from "../route.ts";
 import { words } from "../strings/index.ts";
 import { Icon } from "./icon.tsx";
 
@@ -10,7 +11,15 @@ export function OutcomeBar() {
     <div class="outcome-place" role="status">
       {shown && (
         <div class="outcome" data-bad={shown.bad}>
-          <p>{shown.sentence}</p>
+          <p>
+            {shown.page ? (
+              <a href={hrefOf(shown.page)} onClick={dismiss}>
+                {shown.sentence}
+              </a>
+            ) : (
+              shown.sentence
+            )}
+          </p>
           {shown.receipt && (
             <button type="button" class="quiet" onClick={() => undo(shown.receipt)}>
               <Icon name="undo" size={18} />

@@ -36,7 +36,10 @@ export function WhileOut() {
       remember(stillSeen(missed, seen()));
       const unseen = unseenOf(missed, seen());
       // What comes while somebody looks is told in its own way; here it only goes away once it waits no more.
-      setWaiting((before) => (returned ? unseen : unseen.filter(({ id }) => before.some((one) => one.id === id))));
+      // A message is for one person and played to nobody else, so it is told here at once.
+      setWaiting((before) =>
+        returned ? unseen : unseen.filter(({ id, kind }) => kind === "message" || before.some((one) => one.id === id)),
+      );
     };
     const returned = () => document.hidden || void look(true);
     returned();
@@ -87,7 +90,7 @@ function Sentence({ kind, text }: Pick<MissedItem, "kind" | "text">) {
 }
 
 /** Ask for all that may wait for who is here, which the house decides; null where it does not answer. */
-async function fetchMissed(): Promise<MissedItem[] | null> {
+export async function fetchMissed(): Promise<MissedItem[] | null> {
   try {
     return (await request<MissedReply>("/api/missed")).missed;
   } catch (trouble) {
@@ -96,7 +99,7 @@ async function fetchMissed(): Promise<MissedItem[] | null> {
   }
 }
 
-function seen(): string[] {
+export function seen(): string[] {
   try {
     return JSON.parse(localStorage.getItem(KEY) ?? "[]");
   } catch {

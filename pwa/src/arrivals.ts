@@ -1,0 +1,29 @@
+/** Messages that come while somebody looks at another page than Talk, which tells of them itself: told there, once each. */
+
+import { effect } from "@preact/signals";
+import { account } from "./house/account.ts";
+import { tellArrival } from "./house/deeds.ts";
+import { onChange } from "./house/events.ts";
+import { route } from "./route.ts";
+import { words } from "./strings/index.ts";
+import { unseenOf } from "./talk/missed.ts";
+import { fetchMissed, seen } from "./talk/while-out.tsx";
+
+const TELL_THEMSELVES = ["talk", "messages"];
+
+export function watchArrivals(): void {
+  let known: string[] | null = null; // those that waited before are no arrivals
+  const look = async () => {
+    const waiting = (await fetchMissed())?.filter(({ kind }) => kind === "message");
+    if (!waiting) return;
+    const arrived = known ? unseenOf(waiting, [...known, ...seen()]) : [];
+    known = waiting.map(({ id }) => id);
+    if (!arrived.length || TELL_THEMSELVES.includes(route.value.page)) return;
+    tellArrival(words.value.away.messages(waiting.length), "messages");
+  };
+  effect(() => {
+    known = null;
+    if (account.value) void look();
+  });
+  onChange((kind) => (kind === "voice-messages" || kind === "everything") && account.value && void look());
+}
