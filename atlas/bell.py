@@ -382,7 +382,7 @@ class Bell:
         notices: AwayNotices | None = None,
         changed: Callable[[str], None] | None = None,
     ) -> None:
-        """`changed` is told of a kind of things that may read differently: no tool tells of messages that came."""
+        """Tell `changed` of a kind of things that may read differently: no tool tells of messages that came."""
         self._changed = changed
         self._messages: frozenset[str] = frozenset()  # that waited at the last look
         self._tools = tools

@@ -57,6 +57,10 @@ test("patterns mean what they mean to the house", () => {
   assert.ok(fits("home.play", "home.*") && fits("home.play", "HOME.pla?") && !fits("homexplay", "home.play"));
 });
 
+test("the record names in words what no rule is about", () => {
+  assert.equal(deedOf("settings.change", enTools), "Changing settings");
+});
+
 test("the text of a rule is as the file has it", () => {
   const text = ruleText("no-music", rule({ tools: ["home.play"], arguments: { room: ['the "den"'] }, because: "No." }));
   assert.equal(

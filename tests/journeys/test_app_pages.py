@@ -195,6 +195,7 @@ def test_a_note_is_written_found_and_shown_without_running_what_is_in_it(house, 
         page.get_by_role("button", name="Save").click()
         expect(page.locator(".markdown strong")).to_have_text("red")
         assert page.locator(".markdown img, .markdown script").count() == 0
+        expect(page.locator(".markdown")).to_contain_text("<script>alert(2)</script>")  # read as it was written
         page.get_by_role("button", name="Edit").click()
         page.get_by_label("Text").fill("It is **red**. And blue.")
         page.get_by_role("button", name="Save").click()

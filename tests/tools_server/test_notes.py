@@ -146,6 +146,9 @@ async def test_a_note_is_removed_only_when_somebody_says_yes_and_comes_back(worl
     file = write(world, "g.md", "---\ntitle: Garden\n---\nRed roses\n")
     query = await world.refused("notes.remove", title="garden")
     assert query.text.startswith("Remove the note Garden, with 2 words, for good?")
+    write(world, "e.md", "---\ntitle: Envelope\n---\n\n")
+    empty = await world.refused("notes.remove", title="envelope")
+    assert empty.text.startswith("Remove the note Envelope, which is empty, for good?")
     assert file.exists()
     assert (await world.refused("notes.remove", title="gardens")).error == "not_found"
     await world.ok("notes.remove", title="garden")

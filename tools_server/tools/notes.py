@@ -180,6 +180,8 @@ async def list_notes(call: Call) -> Result:
 
 async def _remove_question(call: Call, title: str) -> str:
     note = _found(call, title, guess=False)
+    if not note.body.split():
+        return _("Remove the note {title}, which is empty, for good?").format(title=spoken(note.title))
     return _("Remove the note {title}, with {count}, for good?").format(
         title=spoken(note.title),
         count=plural("{count} word", "{count} words", len(note.body.split())),

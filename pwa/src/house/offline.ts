@@ -29,7 +29,20 @@ let pressed = false; // in this window
 
 export function install(): void {
   if (!("serviceWorker" in navigator)) return; // over plain http there is none
-  void navigator.serviceWorker.register(policy?.createScriptURL("/sw.js") ?? "/sw.js").then((registration) => {
+  void register();
+  navigator.serviceWorker.addEventListener("message", ({ data }) => {
+    if (typeof data?.open === "string" && data.open.startsWith("/#/")) location.hash = data.open.slice(1);
+  });
+  const had = navigator.serviceWorker.controller;
+  navigator.serviceWorker.addEventListener("controllerchange", () => {
+    if (pressed) location.reload();
+    else if (had) newer.value = () => location.reload(); // pressed in another window: here somebody may be speaking
+  });
+}
+
+async function register(): Promise<void> {
+  try {
+    const registration = await navigator.serviceWorker.register(policy?.createScriptURL("/sw.js") ?? "/sw.js");
     const offer = (worker: ServiceWorker | null) => {
       if (!worker || !navigator.serviceWorker.controller) return; // the first one replaces nothing
       newer.value = () => {
@@ -42,15 +55,9 @@ export function install(): void {
       const worker = registration.installing;
       worker?.addEventListener("statechange", () => worker.state === "installed" && offer(worker));
     });
-  });
-  navigator.serviceWorker.addEventListener("message", ({ data }) => {
-    if (typeof data?.open === "string" && data.open.startsWith("/#/")) location.hash = data.open.slice(1);
-  });
-  const had = navigator.serviceWorker.controller;
-  navigator.serviceWorker.addEventListener("controllerchange", () => {
-    if (pressed) location.reload();
-    else if (had) newer.value = () => location.reload(); // pressed in another window: here somebody may be speaking
-  });
+  } catch {
+    // A certificate that this browser does not trust: the app works, and does not start without the house.
+  }
 }
 
 /** A browser's offer to install the app, kept until somebody presses; null where there is none. */

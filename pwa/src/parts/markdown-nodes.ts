@@ -1,7 +1,7 @@
 /** Markdown → nodes of the page: what Markdown itself can say, so that no note runs, fetches or looks like the app. */
 
 import DOMPurify from "dompurify";
-import { marked } from "marked";
+import { Marked } from "marked";
 import { destinationOf } from "./links.ts";
 
 const TAGS = "a blockquote br code del em h1 h2 h3 h4 h5 h6 hr li ol p pre strong table tbody td th thead tr ul";
@@ -11,6 +11,13 @@ const ONLY = {
   ALLOW_ARIA_ATTR: false,
   ALLOW_DATA_ATTR: false,
 };
+
+/** Tags in a note are its words: they are shown as they stand, and nobody wonders where they went. */
+const marked = new Marked({
+  renderer: {
+    html: ({ text }) => (/^<br ?\/?>\s*$/.test(text) ? text : text.replaceAll("&", "&amp;").replaceAll("<", "&lt;")),
+  },
+});
 
 export function nodesOf(text: string): DocumentFragment {
   const markup = marked.parse(text, { async: false, breaks: true });

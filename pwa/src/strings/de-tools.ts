@@ -25,6 +25,7 @@ export const de: ToolWords = {
   },
   named: (tool) => `„${tool}“`,
   allOf: (group) => `alles unter „${group}“`,
+  settingsChange: "Einstellungen ändern",
   choices: {
     unlock: "Türen aufschließen und Tore öffnen",
     lock: "Türen abschließen",

@@ -813,6 +813,7 @@ export const de: Words = {
     noRows: "Noch nichts.",
     recordHow:
       "Jeder Aufruf wird aufgeschrieben, bevor er beantwortet wird, jede Zeile mit der vorigen versiegelt. Keine enthält, was gesagt wurde.",
+    unaltered: "Jede ist, wie sie geschrieben wurde.",
     verify: "Das ganze Protokoll prüfen",
     downloadRecord: "Das Protokoll herunterladen",
     reading: "Jede Zeile wird gelesen…",

@@ -6,6 +6,7 @@ export interface ToolWords {
   groups: Record<GroupName, string>;
   named: (tool: string) => string;
   allOf: (group: string) => string;
+  settingsChange: string;
   choices: Record<ChoiceName, string>; // as they can begin a sentence: "Unlocking doors is refused."
 }
 
@@ -32,6 +33,7 @@ export const en: ToolWords = {
   },
   named: (tool) => `“${tool}”`,
   allOf: (group) => `everything under “${group}”`,
+  settingsChange: "Changing settings",
   choices: {
     unlock: "unlocking doors and opening gates",
     lock: "locking doors",

@@ -801,6 +801,7 @@ export const en = {
     noRows: "Nothing yet.",
     recordHow:
       "Every call is written down before it is answered, each row sealed to the one before. No row holds what was said.",
+    unaltered: "Each is as it was written.",
     verify: "Verify the whole record",
     downloadRecord: "Download the record",
     reading: "Reading every row…",

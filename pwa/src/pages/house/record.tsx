@@ -92,7 +92,7 @@ function Verify() {
     try {
       const verdict = await request<VerdictReply>("/api/record/verify", {});
       setGood(!verdict.problems.length);
-      setSentence([verdict.sentence, ...verdict.problems].join(" "));
+      setSentence([verdict.sentence, ...(verdict.problems.length ? verdict.problems : [say.unaltered])].join(" "));
     } catch (trouble) {
       if (!(trouble instanceof HouseTrouble)) throw trouble;
       setGood(false);

@@ -88,6 +88,7 @@ function thingsOf(patterns: readonly string[], toolWords: ToolWords): string[] {
 
 /** What a tool does, in words; its own name where nobody has given it any. */
 export function deedOf(tool: string, toolWords: ToolWords): string {
+  if (tool === "settings.change") return toolWords.settingsChange; // the house's own, and no rule's choice
   const choice = choiceOf(tool);
   const text = choice ? toolWords.choices[choice.name] : tool;
   return choice ? text.charAt(0).toLocaleUpperCase() + text.slice(1) : text;
