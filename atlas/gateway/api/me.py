@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from pathlib import Path
 
 from fastapi import Request
 from pydantic import Field
@@ -55,6 +56,7 @@ async def me(caller: AnyCaller, request: Request) -> MeReply:
 def machines_zone() -> str:
     """Return the name of this machine's own time zone; "" where it does not say."""
     named = os.environ.get("TZ", "").removeprefix(":")
-    if named or not os.path.exists("/etc/localtime"):
+    local = Path("/etc/localtime")
+    if named or not local.exists():
         return named or "UTC"
-    return os.path.realpath("/etc/localtime").partition("/zoneinfo/")[2]
+    return str(local.resolve()).partition("/zoneinfo/")[2]
