@@ -382,7 +382,7 @@ class Bell:
         notices: AwayNotices | None = None,
         changed: Callable[[str], None] | None = None,
     ) -> None:
-        """Tell `changed` of a kind of things that may read differently: no tool tells of messages that came."""
+        """Tell `changed` of kinds of things that may read differently: no tool tells of messages that came."""
         self._changed = changed
         self._messages: frozenset[str] = frozenset()  # that waited at the last look
         self._tools = tools
@@ -410,7 +410,7 @@ class Bell:
                         self._see_messages(frozenset(str(due["id"]) for due in all_due))
                     for due in all_due:
                         ring = kind, str(due["id"])
-                        if kind == TIMERS and float(due.get("late_seconds", 0)) >= LONG_OVER_SECONDS:
+                        if kind == TIMERS and _is_long_over(due):
                             self._over.add(ring)  # nobody is told at last
                             continue
                         if kind == TIMERS and self._is_old_news(due):
@@ -635,6 +635,10 @@ class Bell:
         # Asking is not recorded and telling is, and nobody wants a row of the record for every turn of everybody.
         result = await self._tools.call(ToolCall(fresh_id("call"), "reminders.due", {}), HOUSE, "")
         return person.casefold() in {name.casefold() for name in result.data.get("waiting_for", ())}
+
+
+def _is_long_over(due: Mapping[str, Any]) -> bool:
+    return float(due.get("late_seconds", 0)) >= LONG_OVER_SECONDS
 
 
 def _add_ringing(kind: str, due: Mapping[str, Any], began: float, coming: dict[tuple[str, str], list[Coming]]) -> None:

@@ -25,12 +25,12 @@ from wall.patterns import fits_any
 LONG_NOTE = "# Boiler\n\n" + "\n".join(f"- line {number} of *many*" for number in range(300))  # over 1,900 characters
 
 
-async def test_me_tells_by_which_clock_the_house_goes(config, data, monkeypatch):
-    abroad = replace(config, house=replace(config.house, timezone="Pacific/Auckland"))
+@pytest.mark.parametrize(("chosen", "zone"), [("Pacific/Auckland", "Pacific/Auckland"), ("", "Europe/Berlin")])
+async def test_me_tells_by_which_clock_the_house_goes(config, data, monkeypatch, chosen, zone):
     monkeypatch.setenv("TZ", "Europe/Berlin")
-    for house, zone in ((abroad, "Pacific/Auckland"), (config, "Europe/Berlin")):
-        async with api_house(house, data) as world, world.http("child") as http:
-            assert (await http.get("/api/me")).json()["timezone"] == zone
+    config = replace(config, house=replace(config.house, timezone=chosen))
+    async with api_house(config, data) as world, world.http("child") as http:
+        assert (await http.get("/api/me")).json()["timezone"] == zone
 
 
 async def test_me_tells_who_the_house_takes_the_caller_for(config, data):
