@@ -12,7 +12,7 @@ from playwright.sync_api import Page, expect, sync_playwright
 
 from atlas.gateway import page as app_files
 from tests.journeys.browser import ANSWER_MS, CHROMIUM, answer, connected, demand_browser, leave, opened, say, show
-from tests.journeys.conftest import ROOT, Running
+from tests.journeys.conftest import ROOT, Running, _api
 
 pytestmark = [pytest.mark.real, pytest.mark.usefixtures("timers_end")]
 AXE = ROOT / "pwa" / "node_modules" / "axe-core" / "axe.min.js"
@@ -121,15 +121,24 @@ def test_it_can_be_installed_and_starts_and_says_so_without_the_house(house: Run
         assert errors == []
         page.reload()  # from here on the service worker answers
         connected(page)
+        _api(house, "POST", "/api/lists/shopping/items", {"items": ["olives of the shop"]})
+        show(page, "lists")
+        expect(page.locator("main")).to_contain_text("olives of the shop")
+        show(page, "talk")
         context.set_offline(True)
         page.reload()
         expect(page.locator(".line")).to_contain_text("does not answer", timeout=ANSWER_MS)
         expect(page.locator(".talk")).to_be_visible()
         page.get_by_role("link", name="Lists").click()
+        expect(page.locator("main")).to_contain_text("As it was seen last")
+        expect(page.get_by_role("list", name="Shopping")).to_contain_text("olives of the shop")
+        page.get_by_role("link", name="Home", exact=True).click()
         expect(page.locator(".empty")).to_contain_text("does not answer")
         context.set_offline(False)
-        page.get_by_role("button", name="Try again").click()
+        expect(page.locator(".empty")).not_to_contain_text("does not answer")
+        page.get_by_role("link", name="Lists").click()
         expect(page.get_by_label("Add to shopping")).to_be_visible(timeout=ANSWER_MS)
+        expect(page.locator("main")).not_to_contain_text("As it was seen last")
         context.close()
 
 

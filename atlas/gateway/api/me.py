@@ -56,7 +56,7 @@ async def me(caller: AnyCaller, request: Request) -> MeReply:
 def machines_zone() -> str:
     """Return the name of this machine's own time zone; "" where it does not say."""
     named = os.environ.get("TZ", "").removeprefix(":")
-    local = Path("/etc/localtime")
-    if named or not local.exists():
+    link = Path("/etc/localtime")
+    if named or not link.exists():
         return named or "UTC"
-    return str(local.resolve()).partition("/zoneinfo/")[2]
+    return str(link.resolve()).partition("/zoneinfo/")[2]

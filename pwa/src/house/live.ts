@@ -4,6 +4,7 @@ import { type Signal, signal } from "@preact/signals";
 import { useEffect, useMemo } from "preact/hooks";
 import { HouseTrouble, request } from "./api.ts";
 import { isFollowing, onChange } from "./events.ts";
+import { keep, keptOf } from "./kept.ts";
 
 const AGAIN_MS = 15_000; // where no event comes: a house without events, what has none
 const UNTOLD = "home"; // devices are turned by other hands than the house's, and no event tells of it
@@ -12,6 +13,7 @@ const SELDOM_MS = 120_000; // where events come, for papers that people edit by 
 export class Live<Data> {
   readonly data: Signal<Data | null> = signal(null);
   readonly trouble: Signal<HouseTrouble | null> = signal(null);
+  readonly seenAt = signal(0); // when what is shown was seen, where it is of an earlier time; milliseconds since 1970
   private readonly path: string;
   private asking = false;
   private stale = false;
@@ -33,10 +35,17 @@ export class Live<Data> {
         const data = await request<Data>(this.path);
         if (JSON.stringify(data) !== JSON.stringify(this.data.value)) this.data.value = data;
         this.trouble.value = null;
+        this.seenAt.value = 0;
+        keep(this.path, data);
       }
     } catch (trouble) {
       if (!(trouble instanceof HouseTrouble)) throw trouble;
       this.trouble.value = trouble;
+      const kept = trouble.status === 0 ? keptOf<Data>(this.path) : null;
+      if (kept) {
+        this.data.value ??= kept.data;
+        this.seenAt.value = kept.at;
+      }
     } finally {
       this.asking = false;
     }

@@ -5,6 +5,7 @@ import { sentenceOf } from "../house/api.ts";
 import type { Live } from "../house/live.ts";
 import { words } from "../strings/index.ts";
 import { Icon, type IconName } from "./icon.tsx";
+import { momentOf } from "./when.ts";
 
 export function Loaded<Data>({ live, children }: { live: Live<Data>; children: (data: Data) => ComponentChildren }) {
   const data = live.data.value;
@@ -24,7 +25,17 @@ export function Loaded<Data>({ live, children }: { live: Live<Data>; children: (
     );
   }
   if (!data) return <p class="loading">{words.value.shell.asking}</p>;
-  return <>{children(data)}</>;
+  const seenAt = live.seenAt.value;
+  return (
+    <>
+      {seenAt > 0 && (
+        <p class="soft" role="status">
+          {words.value.trouble.seenAt(momentOf(seenAt / 1000))}
+        </p>
+      )}
+      {children(data)}
+    </>
+  );
 }
 
 /** What a page says that has nothing yet, and what to do about it. */

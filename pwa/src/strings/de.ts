@@ -1012,6 +1012,7 @@ export const de: Words = {
   },
   trouble: {
     gone: "Das Haus antwortet nicht.",
+    seenAt: (when) => `Wie zuletzt gesehen: ${when}.`,
     denied: "Das ist in diesem Haus nicht für dich.",
     busy: "Das Haus hat gerade viel zu tun. Versuch es gleich noch einmal.",
     other: "Das ging nicht, und das Haus hat nicht gesagt, warum.",

@@ -993,6 +993,7 @@ export const en = {
   },
   trouble: {
     gone: "The house does not answer.",
+    seenAt: (when: string) => `As it was seen last: ${when}.`,
     denied: "That is not for you in this house.",
     busy: "The house is busy. Try again in a moment.",
     other: "That did not work, and the house did not say why.",
