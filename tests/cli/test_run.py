@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import dataclasses
+import http.client
 import os
 import re
 import select
@@ -183,6 +184,21 @@ def running(data: Path) -> Iterator[subprocess.Popen[str]]:
                 house.terminate()
 
 
+@contextmanager
+def open_page(house: subprocess.Popen[str], data: Path) -> Iterator[http.client.HTTPResponse]:
+    """A page that listens for what changes, as every page does while it is open."""
+    environment = dict(
+        line.split("=", 1) for line in Path(f"/proc/{house.pid}/environ").read_text().split("\0") if "=" in line
+    )
+    token = (data / "secrets" / "owner.token").read_text().strip()
+    connection = http.client.HTTPConnection("127.0.0.1", int(environment["ATLAS_GATEWAY_PORT"]), timeout=20)
+    connection.request("GET", "/api/events", headers={"Authorization": f"Bearer {token}"})
+    reply = connection.getresponse()
+    assert reply.status == 200, reply.read()
+    yield reply
+    connection.close()
+
+
 @pytest.mark.real
 async def test_rules_are_proven_for_the_agents_of_the_house_before_they_count(config: Config) -> None:
     prepare_folders(config)
@@ -203,8 +219,10 @@ def test_a_whole_house_starts_and_ends_in_time_with_all_its_processes(data: Path
     with running(data) as house:
         family = list(memory.family(house.pid))
         assert len(family) == 3
-        house.send_signal(number)
-        assert house.wait(timeout=6) == 0
+        with open_page(house, data) as page:
+            house.send_signal(number)
+            assert house.wait(timeout=6) == 0
+            assert page.read() is not None, "it was told an end, not cut off"
     assert [pid for pid in family if Path(f"/proc/{pid}").exists()] == []
     log = (data / "log").read_text()
     assert "Traceback" not in log
