@@ -3,8 +3,8 @@
 import { type Signal, signal } from "@preact/signals";
 import { useEffect, useMemo } from "preact/hooks";
 import { HouseTrouble, request } from "./api.ts";
+import { copyOf, keepCopy } from "./copies.ts";
 import { isFollowing, onChange } from "./events.ts";
-import { keep, keptOf } from "./kept.ts";
 
 const AGAIN_MS = 15_000; // where no event comes: a house without events, what has none
 const UNTOLD = "home"; // devices are turned by other hands than the house's, and no event tells of it
@@ -36,15 +36,15 @@ export class Live<Data> {
         if (JSON.stringify(data) !== JSON.stringify(this.data.value)) this.data.value = data;
         this.trouble.value = null;
         this.seenAt.value = 0;
-        keep(this.path, data);
+        keepCopy(this.path, data);
       }
     } catch (trouble) {
       if (!(trouble instanceof HouseTrouble)) throw trouble;
       this.trouble.value = trouble;
-      const kept = trouble.status === 0 ? keptOf<Data>(this.path) : null;
-      if (kept) {
-        this.data.value ??= kept.data;
-        this.seenAt.value = kept.at;
+      const copy = trouble.status === 0 ? copyOf<Data>(this.path) : null;
+      if (copy) {
+        this.data.value ??= copy.data;
+        this.seenAt.value = copy.at;
       }
     } finally {
       this.asking = false;

@@ -4,27 +4,27 @@ const KEY = "atlas.lists"; // goes with everything else of whoever leaves
 const LISTS = /^\/api\/lists(\/[^/?]+)?$/;
 const MOST = 20;
 
-export interface Kept<Data> {
+export interface DataCopy<Data> {
   at: number; // milliseconds since 1970
   data: Data;
 }
 
-export function keep(path: string, data: unknown): void {
+export function keepCopy(path: string, data: unknown): void {
   if (!LISTS.test(path)) return;
   const { [path]: _before, ...others } = all();
-  const kept = Object.entries({ ...others, [path]: { at: Date.now(), data } }).slice(-MOST);
+  const copies = Object.entries({ ...others, [path]: { at: Date.now(), data } }).slice(-MOST);
   try {
-    localStorage.setItem(KEY, JSON.stringify(Object.fromEntries(kept)));
+    localStorage.setItem(KEY, JSON.stringify(Object.fromEntries(copies)));
   } catch {
     // Storage is switched off or full: it lasts as long as the page.
   }
 }
 
-export function keptOf<Data>(path: string): Kept<Data> | null {
-  return (all()[path] as Kept<Data> | undefined) ?? null;
+export function copyOf<Data>(path: string): DataCopy<Data> | null {
+  return (all()[path] as DataCopy<Data> | undefined) ?? null;
 }
 
-function all(): Record<string, Kept<unknown>> {
+function all(): Record<string, DataCopy<unknown>> {
   try {
     return JSON.parse(localStorage.getItem(KEY) ?? "{}");
   } catch {
