@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from typing import Any
 
 import pytest
 from playwright.sync_api import expect
@@ -70,3 +71,53 @@ def test_what_is_left_or_announced_for_those_here_is_seen_on_every_page(house: R
         expect(page.locator(".outcome")).to_contain_text("A message waits for you")
         page.locator(".outcome a").click()
         expect(page.locator("main")).to_contain_text("The plumber comes at three")
+
+
+def test_words_that_were_not_sent_are_no_alarm_any_more_once_the_house_is_back(house: Running):
+    lines: list[Any] = []
+    is_cut = False
+
+    def route(line: Any) -> None:
+        if is_cut:
+            line.close()
+            return
+        line.connect_to_server()
+        lines.append(line)
+
+    with opened(house) as page:
+        page.route_web_socket("**/v1/realtime**", route)
+        page.reload()
+        connected(page)
+        is_cut = True
+        lines[-1].close()
+        expect(page.locator(".line[data-line=gone]")).to_be_visible()
+        page.locator("#words").fill("what time is it")
+        page.keyboard.press("Enter")
+        unsent = page.locator(".type .trouble")
+        expect(unsent).to_contain_text("Not sent")
+        is_cut = False
+        page.get_by_role("button", name="Try now").click()
+        connected(page)
+        expect(unsent).to_have_count(0)
+        expect(page.locator("#words")).to_have_value("what time is it")
+
+
+def test_an_outcome_of_one_long_word_leaves_its_undo_on_a_phone(house: Running):
+    with opened(house, path="lists", viewport={"width": 390, "height": 844}) as page:
+        word = "x" * 90
+        page.get_by_label("Add to shopping").fill(word)
+        page.keyboard.press("Enter")
+        page.get_by_role("button", name=f"Remove: {word}").click()
+        undo = page.get_by_role("button", name="Undo")
+        expect(undo).to_be_in_viewport(ratio=1)
+
+
+def test_the_cross_of_the_sheet_of_a_rule_is_whole(house: Running):
+    with opened(house, path="house/rules", viewport={"width": 390, "height": 844}) as page:
+        page.get_by_role("button", name="New rule").click()
+        cross = page.locator(".sheet").get_by_role("button", name="Close")
+        expect(cross).to_be_visible()
+        assert cross.evaluate("""(cross) => {
+            const { left, width, bottom } = cross.getBoundingClientRect();
+            return cross.contains(document.elementFromPoint(left + width / 2, bottom - 2));
+        }""")

@@ -32,7 +32,9 @@ router = resource("events", asks=False)
 class ChangeEvent(ApiReply):
     """Event `changed`: ask for this again. `everything` when the house was away, or the page for too long."""
 
-    kind: str = Field(description="timers, alarms, reminders, tasks, lists, notes, calendar, home, asks or everything")
+    kind: str = Field(
+        description="timers, alarms, reminders, tasks, lists, notes, calendar, home, asks, voice-messages or everything"
+    )
 
 
 class RingEvent(ApiReply):
