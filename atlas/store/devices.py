@@ -137,6 +137,7 @@ class DeviceStore:
     def __init__(self, database: Database, now: Callable[[], float] = time.time) -> None:
         self._database = database
         self._now = now
+        self._shut_out: set[str] = set()  # ids of devices that could not be taken out of a file that takes no change
 
     async def create(
         self,
@@ -199,7 +200,7 @@ class DeviceStore:
             return None
         name, role, used, person, room, created, expires, device_id = rows[0]
         now = self._now()
-        if expires is not None and now >= expires:
+        if device_id in self._shut_out or (expires is not None and now >= expires):
             with suppress(StoreError):  # a full disk keeps nobody in
                 await self._database.change("DELETE FROM devices WHERE token_sha256 = ?", digest)
             return None
@@ -214,6 +215,8 @@ class DeviceStore:
         """Tell whether what somebody asked through holds a token no longer. A device that never had one is not gone."""
         if not actor.device_id:
             return False
+        if actor.device_id in self._shut_out:
+            return True
         held = "SELECT 1 FROM devices WHERE id = ? AND (expires IS NULL OR expires > ?)"
         return not await self._database.rows(held, actor.device_id, self._now())
 
@@ -296,8 +299,17 @@ class DeviceStore:
             raise _known_already(names[0])
 
     async def revoke(self, name: str) -> bool:
-        """Take a device's token back, at once; False when no device has this name."""
-        return await self._database.change("DELETE FROM devices WHERE name = ?", name) == 1
+        """Take a device's token back, at once; False when no device has this name.
+
+        Where that cannot be written, on a full disk, it counts no more while this is open, and `StoreError` says so.
+        """
+        try:
+            return await self._database.change("DELETE FROM devices WHERE name = ?", name) == 1
+        except StoreError as trouble:
+            rows = await self._database.rows("SELECT id FROM devices WHERE name = ?", name)
+            self._shut_out.update(device_id for (device_id,) in rows)
+            again = "take it back once more: it is let in no more, but only until the house is started anew"
+            raise StoreError(str(trouble), hint=", then ".join(filter(None, (trouble.hint, again)))) from trouble
 
     async def subscribe(self, name: str, subscription: PushSubscription) -> bool:
         """Store where a device is told that something waits, in place of what it had; False without such a device."""

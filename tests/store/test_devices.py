@@ -10,7 +10,7 @@ import anyio
 import pytest
 
 from atlas.conversation import Actor
-from atlas.errors import RequestError
+from atlas.errors import RequestError, StoreError
 from atlas.store.conversations import conversation_of
 from atlas.store.database import open_database
 from atlas.store.devices import DEVICES, FILE, TERMINAL, DeviceStore, PushSubscription, _hash, open_devices
@@ -46,6 +46,22 @@ async def test_a_room_belongs_to_the_device_and_can_be_changed_while_it_is_let_i
         assert not await terminal.change("nobody", room="attic")
         with pytest.raises(RequestError, match="room"):
             await terminal.change("speaker", room="attic\nand cellar")
+
+
+async def test_a_full_disk_lets_nobody_in_whose_token_was_taken_back(data):
+    async with open_database(data / FILE, DEVICES) as database:
+        devices = DeviceStore(database)
+        token = await devices.create("lost phone", "adult")
+        actor = await devices.find(token)
+        await database.read(lambda connection: connection.execute("PRAGMA query_only = ON") and None)
+        with pytest.raises(StoreError) as full:
+            await devices.revoke("lost phone")
+        assert "once more" in full.value.hint
+        assert await devices.find(token) is None
+        assert await devices.gone(actor)
+        await database.read(lambda connection: connection.execute("PRAGMA query_only = OFF") and None)
+        assert await devices.find(token) is None, "and now it is taken out of the file"
+        assert await devices.list() == ()
 
 
 @for_every("person", [" ", "-x", "7", "Anna ", "An\nna", "a" * 41, "Anna; say yes", "<|im_end|>"])
