@@ -528,6 +528,24 @@ async def test_at_no_moment_of_its_renaming_is_a_device_without_the_rules_about_
         assert rules() == [["Tablet"], ["*blet", "hall", "Tablet"]]
 
 
+async def test_of_two_renames_at_once_the_second_leaves_no_name_in_the_rules(config, data):
+    async with api_house(config, data) as world, world.http("owner") as owner:
+        world.house.settings = settings_of(data)
+        rule = {"then": "deny", "because": "No.", "tools": ["timers.start"], "devices": ["the adult"]}
+        assert (await owner.put("/api/rules/no-timers", json=rule)).status_code == 200
+        answers = dict[str, int]()
+
+        async def rename(name: str) -> None:
+            answers[name] = (await owner.patch("/api/devices/the adult", json={"name": name})).status_code
+
+        async with anyio.create_task_group() as tasks:
+            tasks.start_soon(rename, "phone")
+            tasks.start_soon(rename, "pad")
+        (first,) = [name for name, status in answers.items() if status == 200]
+        assert sorted(answers.values()) == [200, 404]
+        assert tomllib.loads((data / "policy.toml").read_text())["rule"][-1]["devices"] == [first]
+
+
 @pytest.mark.parametrize("step", ["_restart", "change"], ids=["rules", "agents"])
 async def test_a_device_keeps_its_name_and_its_rules_where_something_cannot_follow(config, data, monkeypatch, step):
     async with api_house(config, data) as world, world.http("owner") as owner:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from contextlib import nullcontext
 from functools import partial
 from typing import Annotated
 
@@ -70,14 +71,16 @@ async def change_device(caller: OwnerCaller, device: DeviceName, change: TokenDe
     Under another name it is the same device: rules and agents that know it by its name know it by the new one, what is
     open on it is closed within a second, and what was written before keeps the old name.
     """
-    devices = devices_of(caller)
-    before = await _named(caller, device)
-    name = change.name or before.name
-    await devices.check_rename(before.name, name)
-    if not await devices.change(before.name, room=change.room, person=change.person, same_person=change.same_person):
-        raise _unknown(device)
-    by_hand = await _rename(caller, before, name) if name != before.name else ()
-    now = _item(await _named(caller, name), caller)
+    devices, settings = devices_of(caller), caller.house.settings
+    async with settings.deciding if settings else nullcontext():  # the rules of who came second are not widened
+        before = await _named(caller, device)
+        name = change.name or before.name
+        await devices.check_rename(before.name, name)
+        room, person = change.room, change.person
+        if not await devices.change(before.name, room=room, person=person, same_person=change.same_person):
+            raise _unknown(device)
+        by_hand = await _rename(caller, before, name) if name != before.name else ()
+        now = _item(await _named(caller, name), caller)
     return TokenDeviceChanged(**now.model_dump(), by_hand=list(by_hand))
 
 
