@@ -31,7 +31,9 @@ def loads(
     if isinstance(text, bytes):
         text = text.decode(json.detect_encoding(text), "surrogatepass")
     numbers = finite_number if finite else None
-    value = json.loads(text, parse_constant=no_number, parse_float=numbers, object_pairs_hook=pairs)
+    value = json.loads(
+        text, parse_constant=no_number, parse_float=numbers, parse_int=whole_number, object_pairs_hook=pairs
+    )
     if HALF.search(text):
         whole = joined(json.dumps(value, ensure_ascii=False), "replace" if mends else "strict")
         value = json.loads(whole)
@@ -54,6 +56,14 @@ def joined(text: str, errors: str = "strict") -> str:
 def no_number(name: str) -> NoReturn:
     """Refuse NaN and the infinities."""
     raise NotStrict(f"{name} is not a number in JSON")
+
+
+def whole_number(written: str) -> int:
+    """Read a whole number; one of more digits than Python reads at once is refused."""
+    try:
+        return int(written)
+    except ValueError as endless:
+        raise NotStrict(f"{written[:40]}… is too large for a number") from endless
 
 
 def finite_number(written: str) -> float:
