@@ -71,7 +71,9 @@ async def test_an_event_becomes_a_file_that_other_calendars_read(world: Any) -> 
         ("2026-12-24", "Added Tea Thursday, December 24, all day."),
         ("next Tuesday", "Added Tea Tuesday, all day."),
         ("2026-11-23T08:00:00Z", "Added Tea Monday at 9 AM."),
-        ("every Monday at 7 pm", "Added Tea Monday at 7 PM, repeated."),
+        ("every weekday at 7 am", "Added Tea Monday at 7 AM, every weekday."),
+        ("every Monday and Thursday at 7 pm", "Added Tea Monday at 7 PM, repeated."),
+        ("every Monday at 7 pm", "Added Tea Monday at 7 PM, every week."),
     ],
 )
 async def test_when_it_is_may_be_said_in_words(world: Any, start: str, text: str) -> None:
@@ -423,9 +425,9 @@ async def test_what_is_on_in_the_evening_is_of_the_evening(world: Any) -> None:
 
 async def test_a_series_without_a_time_of_day_is_all_day(world: Any) -> None:
     text = await world.said("calendar.add", title="Grandma's birthday", start="on the 3rd of March every year")
-    assert text == "Added Grandma's birthday Wednesday, March 3, all day, repeated."
+    assert text == "Added Grandma's birthday Wednesday, March 3, all day, every year."
     text = await world.said("calendar.add", title="Swimming", start="every Thursday at 4", end="at 5")
-    assert text == "Added Swimming Thursday at 4 PM until 5 PM, repeated."
+    assert text == "Added Swimming Thursday at 4 PM until 5 PM, every week."
 
 
 async def test_this_year_and_the_next_are_spans_of_days(world: Any) -> None:

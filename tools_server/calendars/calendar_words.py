@@ -230,6 +230,23 @@ def repeats(call: Call, words: str) -> str:
 
 # ── into words ─────────────────────────────────────────────────────────────────────────────────────
 
+_OFTEN = {
+    ("DAILY", ""): noted(", every day"),
+    ("WEEKLY", ""): noted(", every week"),
+    ("WEEKLY", "MO,TU,WE,TH,FR"): noted(", every weekday"),
+    ("MONTHLY", ""): noted(", every month"),
+    ("YEARLY", ""): noted(", every year"),
+}
+
+
+def how_often(rule: str) -> str:
+    """Return ", every week" of a plain RRULE, whose day the event has told; of any other, that it is repeated."""
+    parts = dict(part.partition("=")[::2] for part in rule.split(";"))
+    told = {name for name in ("BYDAY", "BYMONTHDAY", "BYMONTH") if "," not in parts.get(name, "")}
+    if parts.pop("INTERVAL", "1") != "1" or parts.keys() - told - {"FREQ", "BYDAY"}:
+        return _(", repeated")
+    return _(_OFTEN.get((parts["FREQ"], "" if "BYDAY" in told else parts["BYDAY"]), noted(", repeated")))
+
 
 def event_text(event: Event, now: datetime, *, with_day: bool) -> str:
     """Return "dentist tomorrow at 9 AM, at Main Street"."""

@@ -28,6 +28,7 @@ from tools_server.calendars.calendar_words import (
     begins,
     days,
     event_text,
+    how_often,
     moves,
     named_part,
     on_day,
@@ -215,7 +216,7 @@ async def add(
     uid, text = events.new(change, call.local(), call.zone, rule)
     after = await diary.add(call, server, text, name, begin)
     event = Event(name, begin, stop, all_day, one_line(place), "", uid, bool(rule), begin)
-    often = _(", repeated") if rule else ""
+    often = how_often(rule) if rule else ""
     words = event_text(event, call.local(), with_day=True)
     if end and not all_day:
         last = clock(stop) if stop.date() == begin.date() else moment_words(stop, call.local())
