@@ -19,7 +19,8 @@ import pytest
 from anyio.abc import Process, SocketStream
 
 from atlas import egress
-from atlas.egress import AllowedAddress, Egress, EgressRecord, Tunnel, is_open
+from atlas.allowed_addresses import AllowedAddress
+from atlas.egress import Egress, EgressRecord, Tunnel, is_open
 from tests.conftest import SmallDisk, for_every
 from wall.chain import ChainBroken, Verdict, older_files, verify
 

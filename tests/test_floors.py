@@ -19,6 +19,7 @@ FLOORS = {
     "atlas": 0,  # only __version__
     "atlas.audio": 0,
     "atlas.conversation": 0,
+    "atlas.allowed_addresses": 0,
     "atlas.events": 0,
     "atlas.embeddings": 0,
     "atlas.errors": 0,

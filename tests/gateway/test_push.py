@@ -8,9 +8,10 @@ from pathlib import Path
 
 import anyio
 
+from atlas.allowed_addresses import AllowedAddress
 from atlas.config import Config
 from atlas.conversation import Actor
-from atlas.egress import AllowedAddress, Egress, EgressRecord
+from atlas.egress import Egress, EgressRecord
 from atlas.models.way_out import WayOut
 from atlas.push.service import PushSender, open_push_key, push_client
 from atlas.push_notices import PushNotices

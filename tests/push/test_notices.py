@@ -14,8 +14,9 @@ import anyio.to_thread
 import pytest
 from anyio.abc import SocketStream
 
+from atlas.allowed_addresses import AllowedAddress
 from atlas.conversation import Actor
-from atlas.egress import AllowedAddress, Egress, EgressRecord
+from atlas.egress import Egress, EgressRecord
 from atlas.errors import RequestError
 from atlas.models.way_out import WayOut
 from atlas.push.encryption import point_of, unpadded

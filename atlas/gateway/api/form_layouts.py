@@ -14,9 +14,9 @@ from urllib.parse import urlsplit
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 from atlas.agents.agent_emergency import countries
+from atlas.allowed_addresses import AllowedAddress
 from atlas.config import BOUNDS, Config, SpeechConfig, usual_ears
 from atlas.confirmations import HouseAnswers, open_answers
-from atlas.egress import AllowedAddress
 from atlas.errors import RequestError
 from atlas.models.ears import ENGLISH_ONLY
 from atlas.speech.wake import phrase_of
