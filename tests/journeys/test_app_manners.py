@@ -71,6 +71,8 @@ def test_what_is_left_or_announced_for_those_here_is_seen_on_every_page(house: R
         expect(page.locator(".outcome")).to_contain_text("A message waits for you")
         page.locator(".outcome a").click()
         expect(page.locator("main")).to_contain_text("The plumber comes at three")
+        _api(house, "POST", "/api/announcements", {"text": "Dinner is ready."})
+        expect(page.locator(".outcome")).to_contain_text("Dinner is ready")
 
 
 def test_words_that_were_not_sent_are_no_alarm_any_more_once_the_house_is_back(house: Running):

@@ -242,10 +242,10 @@ _OFTEN = {
 def how_often(rule: str) -> str:
     """Return ", every week" of a plain RRULE, whose day the event has told; of any other, that it is repeated."""
     parts = dict(part.partition("=")[::2] for part in rule.split(";"))
-    told = {name for name in ("BYDAY", "BYMONTHDAY", "BYMONTH") if "," not in parts.get(name, "")}
-    if parts.pop("INTERVAL", "1") != "1" or parts.keys() - told - {"FREQ", "BYDAY"}:
+    single = {name for name in ("BYDAY", "BYMONTHDAY", "BYMONTH") if "," not in parts.get(name, "")}
+    if parts.pop("INTERVAL", "1") != "1" or parts.keys() - single - {"FREQ", "BYDAY"}:
         return _(", repeated")
-    return _(_OFTEN.get((parts["FREQ"], "" if "BYDAY" in told else parts["BYDAY"]), noted(", repeated")))
+    return _(_OFTEN.get((parts["FREQ"], "" if "BYDAY" in single else parts["BYDAY"]), noted(", repeated")))
 
 
 def event_text(event: Event, now: datetime, *, with_day: bool) -> str:
