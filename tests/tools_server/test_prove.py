@@ -147,6 +147,14 @@ def test_a_bracket_that_excludes_a_bracket_is_a_pattern_like_any_other() -> None
     assert found(NO_GUESTS, any_but, replace(inside, people=("[]b]*",))) == []
 
 
+@for_every("letters", ["[]", "[!]", "[", "a[b", "]"])
+def test_a_bracket_that_nothing_closes_is_a_letter(letters: str) -> None:
+    named = rule("named", tools=("home.play",), people=(letters,))
+    again = rule("again", tools=("home.play",), people=(letters,))
+    assert found(NO_GUESTS, named) == []
+    assert [problem.split("'")[1] for problem in found(NO_GUESTS, named, again)] == ["again"]
+
+
 def test_a_rule_that_only_several_others_together_outrank_is_named_with_those_alone() -> None:
     alike = {"tools": ("home.play",), "people": ("anna",)}
     by_room = rule("by-room", arguments={"room": ("*a*",)}, **alike)

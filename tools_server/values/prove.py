@@ -40,7 +40,7 @@ Conditions = frozenset[tuple[str, frozenset[str]]]  # of which text → patterns
 PLACES = ("people", "rooms", "devices")
 MOST_STEPS = 2_000_000  # some seconds; the whole default table takes some hundred
 ANY_CALL = Rule(f"{OF_ROLES}any", "deny", "")  # it fits every call
-_TOKEN = re.compile(r"\[!?\]?[^\]]*\]|.", re.DOTALL)  # of a shell pattern
+_TOKEN = re.compile(r"\[!?+\]?+[^\]]*\]|.", re.DOTALL)  # of a shell pattern; a bracket that nothing closes is a letter
 _MONDAY = datetime(2024, 1, 1)  # noqa: DTZ001  # on the clocks of whichever house
 
 
