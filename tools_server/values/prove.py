@@ -88,6 +88,7 @@ def problems(question: SoundnessQuestion) -> Iterator[str]:
 
 def _never_fires(rule: Rule, rules: Sequence[Rule], calls: _Calls) -> Iterator[str]:
     """Say so when no call could ever be decided by this rule."""
+    # `neverHasASay` of the app reads both sentences, to name rules as its pages do: pwa/src/pages/house/rule-words.ts.
     if not calls.first(calls.kinds, rule):
         yield f"The rule {rule.id!r} can never fire: no call fits everything it names. Change or remove it."
         return
