@@ -227,7 +227,7 @@ async def test_where_namespaces_are_not_allowed_the_other_walls_hold_alone(
 
 @pytest.mark.real
 async def test_the_tools_themselves_work_behind_the_walls(house: Path, wire: Any) -> None:
-    """Time zones, the database, threads, the prover, and files in the agent's own folder."""
+    """Time zones, the database, threads, and files in the agent's own folder."""
     calls: dict[str, dict[str, Any]] = {
         "clock.time": {"place": "Tokyo"},
         "timers.start": {"seconds": 60},
