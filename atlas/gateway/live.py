@@ -21,24 +21,24 @@ LOOK_SECONDS = 0.3  # a token is looked up so often while something is open on i
 
 @dataclass(eq=False, slots=True)
 class OpenConnection:
-    """One request or socket under way: what tells it that its token ended, and what cuts it off."""
+    """One request or socket under way: what tells it that it is over, and what cuts it off."""
 
     token: str = field(repr=False)
     device: str  # as it was called when this was opened
-    revoked: anyio.Event = field(default_factory=anyio.Event)
-    renamed: bool = False  # its token counts: what was closed may come in again, and is then called as it is by then
+    over: anyio.Event = field(default_factory=anyio.Event)
+    may_return: bool = False  # its token counts: its device comes in again, by the name that it has by then
     scope: anyio.CancelScope = field(default_factory=anyio.CancelScope)
 
     def end(self) -> None:
         """Tell it, so that it can say goodbye; cut it off when it was told at the look before."""
-        if self.revoked.is_set():
+        if self.over.is_set():
             self.scope.cancel()
-        self.revoked.set()
+        self.over.set()
 
     def leave(self) -> None:
-        """Tell it that the house stops: its token counts, and it may come in again when the house is back."""
-        self.renamed = True
-        self.revoked.set()
+        """Tell it that it is over for now: its token counts."""
+        self.may_return = True
+        self.over.set()
 
 
 class OpenConnections:
@@ -88,5 +88,4 @@ class OpenConnections:
                     if actor is None:
                         one.end()
                     elif actor.device != one.device:  # rules know devices by name, and hold for what is open too
-                        one.renamed = True
-                        one.revoked.set()
+                        one.leave()

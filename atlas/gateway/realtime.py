@@ -127,7 +127,7 @@ class RealtimeConnection:
                 tasks.start_soon(until, self._send)
                 if may(actor.role, "reside"):
                     tasks.start_soon(self._goes_first.run)
-                tasks.start_soon(until, self._revoked, POLICY_VIOLATION)
+                tasks.start_soon(until, self._over, POLICY_VIOLATION)
                 tasks.start_soon(until, self._expired, NORMAL)
                 await tasks.start(self._session.run)
                 if secret and secret.session:
@@ -151,10 +151,10 @@ class RealtimeConnection:
                 await self._receive()
                 tasks.cancel_scope.cancel()
 
-    async def _revoked(self) -> None:
+    async def _over(self) -> None:
         open_connection = self._websocket.state.open_connection
-        await open_connection.revoked.wait()
-        if not open_connection.renamed:
+        await open_connection.over.wait()
+        if not open_connection.may_return:
             gone = RequestError("this token was taken back", code="invalid_api_key")
             await self._put(error(gone, None))
 

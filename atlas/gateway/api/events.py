@@ -76,7 +76,7 @@ class EventStream:
         self._spoke = anyio.Event()  # something was written
 
     async def run(self, request: Request, place: str, *, rings: bool) -> None:
-        """Write events until the page goes away, its token is taken back or its device renamed."""
+        """Write events until the page goes away, its token is taken back, its device renamed, or the house stops."""
         changes = self._caller.house.changes
         number = changes.number_at(place) if place else changes.last
         await self._send(f"retry: {RETRY_MILLISECONDS}\nid: {changes.place(changes.last)}\n\n")
@@ -96,7 +96,7 @@ class EventStream:
                         device_id=actor.device_id,
                     )
                     stack.enter_context(speaking)
-                await request.state.open_connection.revoked.wait()
+                await request.state.open_connection.over.wait()
             tasks.cancel_scope.cancel()
 
     async def _pass_on(self, number: int) -> None:
