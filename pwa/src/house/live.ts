@@ -2,6 +2,7 @@
 
 import { type Signal, signal } from "@preact/signals";
 import { useEffect, useMemo } from "preact/hooks";
+import { account } from "./account.ts";
 import { HouseTrouble, request } from "./api.ts";
 import { copyOf, keepCopy } from "./copies.ts";
 import { isFollowing, onChange } from "./events.ts";
@@ -32,11 +33,12 @@ export class Live<Data> {
       while (this.stale) {
         this.stale = false;
         this.askedAt = Date.now();
+        const asker = account.value;
         const data = await request<Data>(this.path);
         if (JSON.stringify(data) !== JSON.stringify(this.data.value)) this.data.value = data;
         this.trouble.value = null;
         this.seenAt.value = 0;
-        keepCopy(this.path, data);
+        if (account.value === asker) keepCopy(this.path, data); // who left meanwhile leaves nothing behind
       }
     } catch (trouble) {
       if (!(trouble instanceof HouseTrouble)) throw trouble;
