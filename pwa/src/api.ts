@@ -162,9 +162,9 @@ export interface ConnectionItem {
 /** The caller's conversations with an agent, the latest first. */
 export interface ConversationsReply {
   agent: string;
-  /** Who is known to have said it, but for what is the owners'; empty where nobody is */
+  /** Whose words these are, beside those of owners; empty where that is nobody by name */
   person: string;
-  /** Whether the terminal's, and those of owners' devices that are nobody's, are too */
+  /** Whether what was said in the terminal, and on owners' devices that are nobody's own, is in them */
   of_owners: boolean;
   rooms: RoomConversations[];
 }

@@ -61,7 +61,7 @@ class CallerPast:
     whose: Whose
     caller: Caller
     person: str = ""  # "" when nobody is known by name
-    of_owners: bool = False  # whether what no owner said by name is in it
+    of_owners: bool = False  # with what was said in the terminal, and on owners' devices that are nobody's own
 
 
 class AdmitToPast(AdmitToTools):
@@ -127,9 +127,9 @@ class ConversationsReply(ApiReply):
     """The caller's conversations with an agent, the latest first."""
 
     agent: str
-    person: str = Field(description="Who is known to have said it, but for what is the owners'; empty where nobody is")
+    person: str = Field(description="Whose words these are, beside those of owners; empty where that is nobody by name")
     of_owners: bool = Field(
-        description="Whether the terminal's, and those of owners' devices that are nobody's, are too"
+        description="Whether what was said in the terminal, and on owners' devices that are nobody's own, is in them"
     )
     rooms: list[RoomConversations]
 

@@ -204,7 +204,7 @@ export const de: Words = {
     clear: "Abgehaktes entfernen",
     remove: "Entfernen",
     newList: "Andere oder neue Liste",
-    noWord: "Gib der Liste einen Namen aus Wörtern.",
+    noWord: "Gib der Liste einen Namen in Worten.",
   },
   board: {
     columns: { backlog: "Irgendwann", todo: "Zu tun", doing: "In Arbeit", done: "Fertig" },
@@ -293,8 +293,8 @@ export const de: Words = {
   when: {
     tomorrow: "Morgen",
     otherZone: (zone, time) =>
-      `Die Zeiten sind die des Hauses: Es geht nach ${zone}, dort ist es ${time}, und dieses Gerät nach einer anderen Zone.`,
-    changeZone: "Zone des Hauses ändern",
+      `Die Zeiten sind die des Hauses: Seine Zeitzone ist ${zone}, dort ist es ${time}. Dieses Gerät hat eine andere.`,
+    changeZone: "Zeitzone des Hauses ändern",
   },
   away: {
     title: "Während du weg warst",
@@ -460,8 +460,8 @@ export const de: Words = {
       not_hours: "Bitte so schreiben: 22:00-07:00.",
       not_zone: "Bitte eine Zeitzone schreiben wie Europe/Berlin.",
       not_reachable: "Bitte RECHNER:PORT schreiben, etwa api.open-meteo.com:443.",
-      not_latitude: "Bitte eine Breite von -90 bis 90 schreiben.",
-      not_longitude: "Bitte eine Länge von -180 bis 180 schreiben.",
+      not_latitude: "Bitte einen Breitengrad von -90 bis 90 schreiben.",
+      not_longitude: "Bitte einen Längengrad von -180 bis 180 schreiben.",
       not_volume: "Bitte eine Zahl von 0 bis 4; 1 ist so laut, wie der Ton ist.",
       not_phrase: "Ein Weckwort hat 3 bis 40 Buchstaben; es dürfen mehrere Wörter sein.",
       no_model: "Zu diesem Weckwort gibt es kein kleines Modell, und andere lassen die Einstellungen nicht zu.",
@@ -498,7 +498,7 @@ export const de: Words = {
         title: "Der Haushalt",
         how: "Im Notfall nennt Atlas die Nummern deines Landes und wen ihr sonst anruft. Selbst anrufen kann es niemanden.",
         fields: {
-          timezone: "Zeitzone, etwa Europe/Berlin (leer: wie bei diesem Rechner)",
+          timezone: "Zeitzone, etwa Europe/Berlin (leer: die des Rechners, auf dem das Haus läuft)",
           country: "Land",
           contact: "Wen ihr im Notfall anruft",
           language: "Sprache des Hauses",
@@ -533,8 +533,8 @@ export const de: Words = {
         how: "Wo zu Hause ist. Nur diese Zahlen verlassen das Haus, an die Adresse unten.",
         fields: {
           place: "Ort",
-          latitude: "Breite",
-          longitude: "Länge",
+          latitude: "Breitengrad",
+          longitude: "Längengrad",
           units: "Einheiten",
           address: "Wer gefragt wird",
         },
@@ -1012,7 +1012,7 @@ export const de: Words = {
   },
   trouble: {
     gone: "Das Haus antwortet nicht.",
-    seenAt: (when) => `Wie zuletzt gesehen: ${when}.`,
+    seenAt: (when) => `Stand: ${when}.`,
     denied: "Das ist in diesem Haus nicht für dich.",
     busy: "Das Haus hat gerade viel zu tun. Versuch es gleich noch einmal.",
     other: "Das ging nicht, und das Haus hat nicht gesagt, warum.",

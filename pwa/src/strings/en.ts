@@ -290,8 +290,8 @@ export const en = {
   when: {
     tomorrow: "Tomorrow",
     otherZone: (zone: string, time: string) =>
-      `Times are the house's: it goes by ${zone}, where it is ${time}, and this device by another zone.`,
-    changeZone: "Change the house's zone",
+      `Times are the house's: its time zone is ${zone}, where it is ${time}. This device has another.`,
+    changeZone: "Change the house's time zone",
   },
   away: {
     title: "While you were out",
@@ -489,7 +489,7 @@ export const en = {
         title: "The household",
         how: "In an emergency Atlas says the numbers of your country and whom else to call. It can call nobody itself.",
         fields: {
-          timezone: "Time zone, such as Europe/Berlin (empty: as this machine has it)",
+          timezone: "Time zone, such as Europe/Berlin (empty: that of the machine the house runs on)",
           country: "Country",
           contact: "Whom to call in an emergency",
           language: "Language that the house speaks",
