@@ -87,6 +87,16 @@ async def test_several_at_a_time_each_get_their_own_words(world):
     assert texts == {"kitchen": SOME_SPEECH, "office": "", "attic": SOME_SPEECH}
 
 
+async def test_it_is_idle_but_while_it_recognises(world):
+    stt, speech = world
+    assert stt.idle
+    async with anyio.create_task_group() as tasks:
+        tasks.start_soon(stt.transcribe, speech)
+        await anyio.lowlevel.checkpoint()
+        assert not stt.idle
+    assert stt.idle
+
+
 @pytest.mark.parametrize("name", ["scripted", pytest.param("faster_whisper", marks=pytest.mark.real)])
 async def test_a_closed_recogniser_says_so(config, name):
     stt = await open_engine("stt", name, config.speech)

@@ -109,6 +109,8 @@ class Chat:
 class Ear:
     """Understands every utterance as the next of its lines, and of one that goes on the next of `skims`."""
 
+    idle = True
+
     def __init__(self, *lines: str) -> None:
         self.lines = list(lines)
         self.skims: list[str] = []
@@ -117,8 +119,6 @@ class Ear:
 
     async def skim(self, speech: AudioChunk) -> str | None:
         return self.skims.pop(0) if self.skims else None
-
-    idle = True
 
     async def transcribe(self, speech: AudioChunk, judge: Judge | None = None) -> Utterance:
         self.heard.append(speech)

@@ -444,6 +444,18 @@ async def test_an_answer_is_not_started_twice(small: SmallHouse) -> None:
         await caller.until("response.done")
 
 
+async def test_who_mutes_an_answer_is_told_the_rest_of_its_words_and_hears_no_more_of_it(small: SmallHouse) -> None:
+    small.chat.words = ("The sky is blue. " * 30,)
+    async with calling(small) as caller:
+        await caller.hear()
+        await caller.until("response.output_audio.delta")
+        await caller.send("atlas.mute")
+        done = await caller.until("response.done")
+        assert done.response.status == "completed"
+        assert caller.text("response.output_audio_transcript.delta").count("blue") == 30
+        assert caller.sound().seconds < 3, "of twelve"
+
+
 async def test_noise_gives_no_response(small: SmallHouse) -> None:
     small.ear.lines = ["", "", "why is the sky blue"]
     async with calling(small) as caller:
