@@ -31,7 +31,7 @@ class Whose:
     """
 
     agent: str
-    people: tuple[str, ...]  # one, but where several devices had one name
+    people: tuple[str, ...]  # one, but where several devices had one name, or an owner looks
     room: str | None  # None: every room
 
     def holds(self, conversation: Conversation) -> bool:
@@ -44,7 +44,8 @@ def belonging_to(agent: str, actor: Actor, *others: Actor, here: bool = False) -
     """Return what is `actor`'s to search and to forget: a person's own in every room, or only the one `here`.
 
     Who is not known by name has this room's conversation, or this device's, and never another's; who is known by
-    voice alone has what they said in this room. `others` are the same in all but the device that has a name in turn.
+    voice alone has what they said in this room. `others` are those whose words are as much theirs: the devices that had
+    one name in turn, and what owners talk through that is nobody's own.
     """
     conversation = conversation_of(agent, actor)
     people = dict.fromkeys(conversation_of(agent, one).person for one in (actor, *others))

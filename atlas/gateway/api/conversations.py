@@ -100,7 +100,7 @@ class AdmitToPast(AdmitToTools):
 async def _owners(caller: Caller) -> Sequence[Actor]:
     """Return as whom an owner looks: as the person, and as what owners talk through that is nobody's own.
 
-    Whom nobody has named is the one owner who is known by name, unless there are several.
+    What is nobody's own, as the terminal, looks as the one owner who is known by name, unless there are several.
     """
     actor = caller.actor
     every = await caller.house.devices.list() if caller.house.devices else ()
