@@ -12,7 +12,7 @@ from playwright.sync_api import Page, expect, sync_playwright
 
 from atlas.gateway import page as app_files
 from tests.journeys.browser import ANSWER_MS, CHROMIUM, answer, connected, demand_browser, leave, opened, say, show
-from tests.journeys.conftest import ROOT, Running, _api
+from tests.journeys.conftest import ROOT, Running, api
 
 pytestmark = [pytest.mark.real, pytest.mark.usefixtures("timers_end")]
 AXE = ROOT / "pwa" / "node_modules" / "axe-core" / "axe.min.js"
@@ -121,7 +121,7 @@ def test_it_can_be_installed_and_starts_and_says_so_without_the_house(house: Run
         assert errors == []
         page.reload()  # from here on the service worker answers
         connected(page)
-        _api(house, "POST", "/api/lists/shopping/items", {"items": ["olives of the shop"]})
+        api(house, "POST", "/api/lists/shopping/items", {"items": ["olives of the shop"]})
         show(page, "lists")
         expect(page.locator("main")).to_contain_text("olives of the shop")
         show(page, "talk")

@@ -9,7 +9,7 @@ import pytest
 from playwright.sync_api import expect
 
 from tests.journeys.browser import connected, opened
-from tests.journeys.conftest import Running, _api
+from tests.journeys.conftest import Running, api
 
 pytestmark = [pytest.mark.real, pytest.mark.usefixtures("timers_end")]
 
@@ -67,11 +67,11 @@ def test_what_is_left_or_announced_for_those_here_is_seen_on_every_page(house: R
     with opened(house, token=anna, path="lists") as page:
         connected(page)
         page.wait_for_timeout(1_000)  # what waited before has been looked at
-        _api(house, "POST", "/api/voice-messages", {"text": "The plumber comes at three.", "person": "Anna"})
+        api(house, "POST", "/api/voice-messages", {"text": "The plumber comes at three.", "person": "Anna"})
         expect(page.locator(".outcome")).to_contain_text("A message waits for you")
         page.locator(".outcome a").click()
         expect(page.locator("main")).to_contain_text("The plumber comes at three")
-        _api(house, "POST", "/api/announcements", {"text": "Dinner is ready."})
+        api(house, "POST", "/api/announcements", {"text": "Dinner is ready."})
         expect(page.locator(".outcome")).to_contain_text("Dinner is ready")
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import tempfile
-import urllib.request
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
@@ -13,7 +12,7 @@ import pytest
 from playwright.sync_api import BrowserContext, Page, expect, sync_playwright
 
 from tests.journeys.browser import CHROMIUM, answer, connected, demand_browser, leave, opened, say
-from tests.journeys.conftest import Running, until
+from tests.journeys.conftest import Running, api, until
 from tests.push.receiver import Browser, PushService, push_service
 
 pytestmark = [pytest.mark.real, pytest.mark.usefixtures("timers_end")]
@@ -54,13 +53,6 @@ def phone(house: Running, token: str) -> Iterator[tuple[BrowserContext, Page]]:
         page.evaluate("async () => { await navigator.serviceWorker.ready; }")
         yield context, page
         context.close()
-
-
-def api(house: Running, method: str, path: str, body: object = None, token: str = "") -> Any:
-    headers = {"Authorization": f"Bearer {token or house.token}", "Content-Type": "application/json"}
-    data = None if body is None else json.dumps(body).encode()
-    with urllib.request.urlopen(urllib.request.Request(f"{house.url}{path}", data, headers, method=method)) as reply:
-        return json.load(reply)
 
 
 def came(service: PushService, count: int) -> Any:
