@@ -1,4 +1,4 @@
-/** Messages that come while somebody looks at another page than Talk, which tells of them itself: told there, once each. */
+/** Tells of messages that come while somebody looks at a page that does not show them, once each. */
 
 import { effect } from "@preact/signals";
 import { account } from "./house/account.ts";
@@ -9,16 +9,17 @@ import { words } from "./strings/index.ts";
 import { unseenOf } from "./talk/missed.ts";
 import { fetchMissed, seen } from "./talk/while-out.tsx";
 
-const TELL_THEMSELVES = ["talk", "messages"];
+const PAGES_WITH_MESSAGES = ["talk", "messages"];
 
 export function watchArrivals(): void {
   let known: string[] | null = null; // those that waited before are no arrivals
   const look = async () => {
+    const asker = account.value;
     const waiting = (await fetchMissed())?.filter(({ kind }) => kind === "message");
-    if (!waiting) return;
+    if (!waiting || account.value !== asker) return; // not to who came in meanwhile
     const arrived = known ? unseenOf(waiting, [...known, ...seen()]) : [];
     known = waiting.map(({ id }) => id);
-    if (!arrived.length || TELL_THEMSELVES.includes(route.value.page)) return;
+    if (!arrived.length || PAGES_WITH_MESSAGES.includes(route.value.page)) return;
     tellArrival(words.value.away.messages(waiting.length), "messages");
   };
   effect(() => {
