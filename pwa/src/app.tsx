@@ -73,8 +73,8 @@ export function App() {
   if (!account.value) return <Door />;
   const { page } = route.value;
   const shown = PAGES[page as PageName];
-  const isAnothers = shown?.forOwner && me.value && !may("manage");
-  const View = (!isAnothers && shown?.view) || Lost;
+  const isForOthers = shown?.forOwner && me.value && !may("manage");
+  const View = (!isForOthers && shown?.view) || Lost;
   document.title = page === "talk" ? "Atlas" : `${words.value.pages[page as PageName] ?? "Atlas"} · Atlas`;
   return (
     <div class="frame" data-page={page} data-agent={agent.value ? "other" : undefined} data-state={talk.state.value}>
