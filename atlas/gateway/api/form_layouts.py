@@ -50,12 +50,9 @@ _WHOLE = {  # whole numbers, and the code of the refusal
     "gpu_layers": "not_layers",
     "gpu": "not_card",
 }
-_BETWEEN = ("volume", "latitude", "longitude")  # numbers within bounds
+_PLACES = {"latitude": (-90, 90), "longitude": (-180, 180)}  # degrees: as the tools have it
 _PHRASE = re.compile(r"[^\W_][\w' -]{2,39}")
 HOUSE_WORDS = "house"  # the field of the wake words that are no agent's
-
-
-_PLACES = {"latitude": (-90, 90), "longitude": (-180, 180)}  # degrees: as the tools have it
 
 
 def _range(name: str) -> str:
@@ -391,16 +388,16 @@ def _as_meant(field: FormField, value: Value) -> Value:
         if not isinstance(value, int | float) or value % 1 or not _is_within(field.key, value):
             raise misfit(_WHOLE[field.key], field.name)
         return int(value)
-    if field.name == "timezone" and not is_zone(str(value)):
+    if field.name == "timezone" and not _is_zone(str(value)):
         raise misfit("not_zone", field.name)
-    if field.name in _BETWEEN and not _is_within(field.name, float(str(value))):
+    if field.name in ("volume", *_PLACES) and not _is_within(field.name, float(str(value))):
         raise misfit(f"not_{field.name}", field.name)
     if field.reachable and not all(map(_is_reachable, as_list(value))):
         raise misfit("not_reachable", field.name)
     return value
 
 
-def is_zone(name: str) -> bool:
+def _is_zone(name: str) -> bool:
     """Tell whether this machine knows a time zone of that name."""
     try:
         ZoneInfo(name)
