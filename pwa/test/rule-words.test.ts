@@ -86,7 +86,7 @@ test("a rule that would never have a say is named, with those before it, as the 
   assert.equal(
     neverHasASay(before, rules, en, enTools),
     "All is as it was. “Unlocking doors and opening gates needs a yes first, for guests.” This rule would never have a say: " +
-      "before it always decides “Unlocking doors and opening gates is refused for guests.” Change or remove one of them.",
+      "another always decides before it: “Unlocking doors and opening gates is refused for guests.” Change or remove one of them.",
   );
   for (const text of [neverHasASay(before, rules, de, deTools), neverHasASay(before, rules, en, enTools)]) {
     assert.doesNotMatch(text, /role:|no-guests/);

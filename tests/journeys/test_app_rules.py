@@ -256,7 +256,7 @@ def test_a_rule_that_is_not_sound_leaves_all_as_it_was_and_says_why(own_house: R
         form.get_by_role("button", name="What would it have done?").click()
         refusal = form.get_by_role("alert")
         expect(refusal).to_contain_text(
-            "before it always decides “Unlocking doors and opening gates is refused for", timeout=SAVED_MS
+            "another always decides before it: “Unlocking doors and opening gates is refused for", timeout=SAVED_MS
         )
         assert "role:" not in refusal.inner_text()
     assert policy.read_text() == before

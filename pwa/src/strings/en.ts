@@ -669,7 +669,7 @@ export const en = {
         fitsNothing: (rule: string) =>
           `All is as it was. ${rule} This rule would never have a say: nothing fits all that it names. Change it.`,
         others: (rule: string, others: string, count: number) =>
-          `All is as it was. ${rule} This rule would never have a say: before it always ${count === 1 ? "decides" : "decide"} ${others} Change or remove one of them.`,
+          `All is as it was. ${rule} This rule would never have a say: ${count === 1 ? "another always decides" : "others always decide"} before it: ${others} Change or remove one of them.`,
         asksAnyway: (rule: string) =>
           `All is as it was. ${rule} This rule would never have a say: what it names asks for as much by itself.`,
       },
