@@ -45,7 +45,9 @@ def main(arguments: Sequence[str]) -> int:
         command.add_argument("--agent", help="whose memory: family, work, …; else the usual agent's")
         command.add_argument("--person", help="whose words, by name")
         command.add_argument("--room", help="of which room")
-        command.add_argument("--device", help="of which device, when nobody is named; else the owner's")
+        command.add_argument(
+            "--device", help="of which device, when nobody is named; else the owners', or to forget, this terminal"
+        )
         command.add_argument("--since", help="from then on: 2026-11-22, or 2026-11-22T16:30")
         command.add_argument("--until", help="until before then")
     given = parser.parse_args(arguments)
@@ -66,7 +68,8 @@ async def work(config: Config, given: argparse.Namespace) -> int:
                 return await _search(house, query | {"q": " ".join(given.words)}, given.limit, config)
             case "export":
                 return await _export(house, query | {"format": "markdown" if given.markdown else "jsonl"}, given)
-        return await _forget(house, query, given)
+        # A terminal shows all that is the owners', and forgets what was said in it, unless more is named.
+        return await _forget(house, door.device() | query, given)
 
 
 async def _search(house: httpx2.AsyncClient, query: dict[str, str], limit: str | None, config: Config) -> int:

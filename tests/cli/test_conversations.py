@@ -69,6 +69,21 @@ async def test_forgetting_says_how_much_and_what_stays(world: SmallHouse, capsys
     assert capsys.readouterr().out.endswith("Forgotten: 0 exchanges.\n")
 
 
+async def test_a_terminal_forgets_what_was_said_in_it_and_finds_what_is_the_owners(
+    world: SmallHouse, capsys: pytest.CaptureFixture[str]
+) -> None:
+    async with world.http() as http:  # the owner's browser
+        body = {"model": "family", "messages": [{"role": "user", "content": "what do whales eat"}]}
+        sent = await http.post("/v1/chat/completions", json=body | {"atlas": {"remember": True}})
+        assert sent.status_code == 200
+    assert await run("search", "whales") == 0
+    assert await run("forget", "--everything", "--yes") == 0
+    assert "Forgotten: 2 exchanges." in capsys.readouterr().out
+    assert await run("search", "whales") == 0
+    assert await run("search", "sky") == 0, "it answered the browser"
+    assert "why is the sky blue" not in capsys.readouterr().out
+
+
 def test_forgetting_nothing_in_particular_says_what_can_be_forgotten(capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit):
         conversations.main(["forget"])
