@@ -162,7 +162,7 @@ def test_who_asks_for_it_is_spoken_to_louder_or_softer_in_that_room(
         for words in (
             "Set your volume to ten percent.",
             "Set your volume to fifty percent.",
-            "Speak as loud as you can.",
+            "Set your volume to ninety percent.",
         ):
             with sounds.recording("kitchen_out", tmp_path / "kitchen.raw") as played:
                 kitchen.is_called(sounds, "kitchen_mic", spoken(f"Okay Nabu, {words}"))
