@@ -44,7 +44,7 @@ STEP_SECONDS = 1  # of sound that is resampled at a time, so that a long message
 ASKING_SECONDS = 5.0  # from a tool's output to the request for a response; programs that want one send both at once
 MOST_RANG = 64  # that a room rang by itself while the house was away
 MAX_DEPTH = 16  # the deepest field of the protocol lies at 6
-POLICY_VIOLATION, NORMAL = 1008, 1000  # codes of RFC 6455, section 7.4.1
+POLICY_VIOLATION, NORMAL, SERVICE_RESTART = 1008, 1000, 1012  # codes of RFC 6455, section 7.4.1, and IANA's list
 
 
 def routes(house: House, files: FileWork) -> list[BaseRoute]:
@@ -117,9 +117,8 @@ class RealtimeConnection:
             async with anyio.create_task_group() as tasks:
                 self._tasks = tasks
 
-                async def until(over: Callable[[], Awaitable[None]], code: int = 0) -> None:
-                    await over()
-                    if code:
+                async def until(over: Callable[[], Awaitable[int | None]]) -> None:
+                    if code := await over():
                         await self._queue(code)
                     else:
                         tasks.cancel_scope.cancel()
@@ -127,8 +126,8 @@ class RealtimeConnection:
                 tasks.start_soon(until, self._send)
                 if may(actor.role, "reside"):
                     tasks.start_soon(self._goes_first.run)
-                tasks.start_soon(until, self._over, POLICY_VIOLATION)
-                tasks.start_soon(until, self._expired, NORMAL)
+                tasks.start_soon(until, self._over)
+                tasks.start_soon(until, self._expired)
                 await tasks.start(self._session.run)
                 if secret and secret.session:
                     await self._update({"session": secret.session})
@@ -151,17 +150,20 @@ class RealtimeConnection:
                 await self._receive()
                 tasks.cancel_scope.cancel()
 
-    async def _over(self) -> None:
+    async def _over(self) -> int:
         open_connection = self._websocket.state.open_connection
         await open_connection.over.wait()
-        if not open_connection.may_return:
-            gone = RequestError("this token was taken back", code="invalid_api_key")
-            await self._put(error(gone, None))
+        if open_connection.may_return:
+            return SERVICE_RESTART
+        gone = RequestError("this token was taken back", code="invalid_api_key")
+        await self._put(error(gone, None))
+        return POLICY_VIOLATION
 
-    async def _expired(self) -> None:
+    async def _expired(self) -> int:
         await anyio.sleep(SESSION_SECONDS)
         over = RequestError("a session lasts 60 minutes", code="session_expired", hint="connect again")
         await self._put(error(over, None))
+        return NORMAL
 
     async def _reply(self, turn: Turn, emit: Emit) -> None:
         heeded = self._room.heeds(turn.text)

@@ -214,9 +214,10 @@ async def test_an_open_socket_of_a_device_with_another_name_is_closed_and_comes_
         async with connect(address(world), additional_headers=headers) as socket:
             assert json.loads(await socket.recv())["type"] == "session.created"
             await world.devices.change("the child", new_name="Mia's phone")
-            with anyio.fail_after(1), pytest.raises(ConnectionClosed):
+            with anyio.fail_after(1), pytest.raises(ConnectionClosed) as closed:
                 while True:
                     assert json.loads(await socket.recv())["type"] != "error", "its token counts"
+            assert closed.value.rcvd.code == 1012, "come in again"
         async with connect(address(world), additional_headers=headers) as socket:
             assert json.loads(await socket.recv())["type"] == "session.created"
 
