@@ -62,7 +62,7 @@ FAILING = [  # tools whose arguments, devices or ways out fail
 ]
 
 
-@pytest.mark.thorough
+@pytest.mark.slow
 async def test_no_answer_of_a_german_house_is_english(data: Path) -> None:
     rules = load(os.environ).tools.policy.read_text(encoding="utf-8")
     english: dict[str, str] = {}

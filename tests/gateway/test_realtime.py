@@ -122,7 +122,7 @@ def objects() -> Counter[str]:
     )
 
 
-@pytest.mark.thorough
+@pytest.mark.slow
 async def test_sessions_that_came_and_went_leave_nothing_behind(small: SmallHouse) -> None:
     async def talk(sessions: int) -> None:
         small.ear.lines = ["why is the sky blue"] * sessions

@@ -104,7 +104,7 @@ def test_odd_signs_do_not_trouble_it(text: str) -> None:
     assert sentence == sentence.strip()
 
 
-@pytest.mark.thorough
+@pytest.mark.slow
 @for_every("text", ["1. " * 20_000, "1/" * 20_000, "0123 " * 20_000, "1," * 20_000, "am 1" * 20_000])
 def test_a_long_line_of_nonsense_is_no_attack(text: str) -> None:
     with done_within(processor_seconds=5):
