@@ -268,12 +268,13 @@ def sounds() -> Iterator[Any]:
 @pytest.fixture
 def timers_end(house: Running) -> Iterator[None]:
     """Find no timer of the tests before, and leave none to the next one: they share the house."""
-    _end_timers(house)
+    end_timers(house)
     yield
-    _end_timers(house)
+    end_timers(house)
 
 
-def _end_timers(house: Running) -> None:
+def end_timers(house: Running) -> None:
+    """Cancel all timers of a house."""
     for timer in api(house, "GET", "/api/timers")["timers"]:
         api(house, "DELETE", f"/api/timers/{timer['id']}")
 

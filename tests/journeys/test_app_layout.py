@@ -8,7 +8,7 @@ import pytest
 from playwright.sync_api import expect
 
 from tests.journeys.browser import ANSWER_MS, opened, show
-from tests.journeys.conftest import Running
+from tests.journeys.conftest import Running, end_timers
 
 pytestmark = pytest.mark.real
 PHONE, DESK, WALL = ({"width": 390, "height": 844}, {"width": 1280, "height": 832}, {"width": 1920, "height": 1080})
@@ -75,7 +75,7 @@ def test_two_timers_of_one_length_are_told_apart_by_when_they_were_started(
 ) -> None:
     api, headers = f"{own_house.url}/api/timers", {"Authorization": f"Bearer {own_house.token}"}
     with opened(own_house, path="time", locale=locale, viewport=PHONE) as page:
-        page.request.delete(api, headers=headers)
+        end_timers(own_house)
         first = page.request.post(api, headers=headers, data={"seconds": 600}).json()["timer"]
         page.wait_for_function("at => Date.now() / 1000 > at + 1", arg=first["set_at"])  # of another second
         for body in ({"seconds": 600}, {"seconds": 600, "room": "kitchen"}, {"seconds": 3000}):
