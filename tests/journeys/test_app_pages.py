@@ -74,7 +74,7 @@ def test_a_tap_switches_a_light_of_a_real_broker_and_the_page_sees_who_else_does
 
 def test_a_house_without_devices_says_what_to_do(house):
     with opened(house, path="home") as page:
-        expect(page.get_by_role("heading", name="No devices yet")).to_be_visible()
+        expect(page.get_by_role("heading", name="No devices yet")).to_be_visible(timeout=ANSWER_MS)
         page.get_by_role("link", name="Connect them").click()
         expect(page.get_by_role("heading", name="Home Assistant")).to_be_visible(timeout=ANSWER_MS)
 
