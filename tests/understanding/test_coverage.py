@@ -70,7 +70,7 @@ def test_what_only_a_pronoun_names_is_not_put_on_a_list() -> None:
 
 def test_how_long_is_not_when() -> None:
     end = {"tool": "home.turn", "arguments": {"on": False, "device": "hall light"}}
-    assert done("hall light on for an hour to myself at last") == [
+    assert done("put the hall light on for an hour, I have it to myself at last") == [
         ("home.turn", {"on": True, "device": "hall light"}),
         ("later.do", {"seconds": 3600, **end}),
     ]
