@@ -79,9 +79,9 @@ def test_a_house_without_devices_says_what_to_do(house):
         expect(page.get_by_role("heading", name="Home Assistant")).to_be_visible(timeout=ANSWER_MS)
 
 
-def test_the_first_page_of_a_new_house_leads_its_owner_to_settling_in_and_nobody_else(house: Running) -> None:
+def test_the_first_page_of_a_new_house_leads_its_owner_to_settling_in_and_nobody_else(own_house: Running) -> None:
     for role, count in (("owner", 1), ("adult", 0)):
-        with opened(house, token=house.new_token(f"a new {role}s", role), path="more") as page:
+        with opened(own_house, token=own_house.new_token(f"a new {role}s", role), path="more") as page:
             expect(page.locator("main")).to_contain_text(f"a new {role}s")  # the page knows who this is
             page.evaluate("location.hash = '#/talk'")
             connected(page)
