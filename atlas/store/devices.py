@@ -335,6 +335,7 @@ class DeviceStore:
         return {
             name: (Actor(person, device=name, role=role, room=room, device_id=device_id), PushSubscription(*rest))
             for name, role, person, room, device_id, *rest in rows
+            if device_id not in self._shut_out
         }
 
 

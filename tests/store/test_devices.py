@@ -53,12 +53,14 @@ async def test_a_full_disk_lets_nobody_in_whose_token_was_taken_back(data):
         devices = DeviceStore(database)
         token = await devices.create("lost phone", "adult")
         actor = await devices.find(token)
+        await devices.subscribe("lost phone", PushSubscription("https://push", b"p", b"a", "en"))
         await database.read(lambda connection: connection.execute("PRAGMA query_only = ON") and None)
         with pytest.raises(StoreError) as full:
             await devices.revoke("lost phone")
         assert "once more" in full.value.hint
         assert await devices.find(token) is None
         assert await devices.gone(actor)
+        assert await devices.subscriptions() == {}
         await database.read(lambda connection: connection.execute("PRAGMA query_only = OFF") and None)
         assert await devices.find(token) is None, "and now it is taken out of the file"
         assert await devices.list() == ()
