@@ -42,4 +42,6 @@ def test_text_is_mended_by_itself_too() -> None:
 def test_a_number_of_too_many_digits_is_refused_in_words_and_not_in_those_of_python() -> None:
     with pytest.raises(strict_json.NotStrict, match=r"^1{40}… is too large for a number$"):
         strict_json.loads("[" + "1" * 5_000 + "]")
+    with pytest.raises(strict_json.NotStrict, match="too large for a number"):
+        strict_json.FINITE.raw_decode("1" * 5_000)
     assert strict_json.loads("[" + "1" * 400 + "]") == [int("1" * 400)]

@@ -73,4 +73,5 @@ def finite_number(written: str) -> float:
     return number
 
 
-FINITE = json.JSONDecoder(parse_constant=no_number, parse_float=finite_number)  # for a value with something behind it
+# For a value with something behind it.
+FINITE = json.JSONDecoder(parse_constant=no_number, parse_float=finite_number, parse_int=whole_number)
