@@ -92,8 +92,8 @@ class Endpoint:
         """
         self.at_seconds += seconds
         self._loudest = max(self._loudest, power)
-        self._is_quiet = power < QUIET * self._loudest and probability < SURE
-        self._quiet = self._quiet + seconds if self._is_quiet else 0.0
+        is_quiet = power < QUIET * self._loudest and probability < SURE
+        self._quiet = self._quiet + seconds if is_quiet else 0.0
         if self._speaking:
             return self._while_speaking(seconds, probability)
         return self._while_quiet(seconds, probability)
@@ -116,7 +116,6 @@ class Endpoint:
     def _listen(self) -> None:
         self._speaking = False
         self._loudest = self._quiet = 0.0
-        self._is_quiet = False
         self._go_on()
         self._speech = self._silence = self._again = 0.0
         self._waiting_since = self.at_seconds
@@ -166,7 +165,7 @@ class Endpoint:
         self._again += seconds
         if self._silence and not _reached(self._again, RESUME_SECONDS):
             return None  # perhaps a click
-        is_fading = self._is_quiet and not self._silence and self._quiet < FADE_SECONDS
+        is_fading = not self._silence and 0 < self._quiet < FADE_SECONDS
         self._speech += self._again
         self._silence = self._again = 0.0
         self.ended_seconds = self.at_seconds
