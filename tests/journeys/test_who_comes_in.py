@@ -63,8 +63,13 @@ def test_a_phone_that_was_let_in_by_the_terminal_is_shut_out_while_the_house_spe
     say(phone, "what can I say")
     phone.wait_for_function("before => Number(document.documentElement.dataset.heardMs) > before + 300", arg=said)
     assert secure_house.atlas("token", "revoke", "mias phone").returncode == 0
-    expect(phone.get_by_role("alert").first).to_contain_text("does not know this device any more", timeout=ANSWER_MS)
+    expect_shut_out(phone)
     assert phone.context.cookies() == []
+
+
+def expect_shut_out(phone: Page) -> None:
+    """Expect a browser to say that the house does not know it, and to hear no more of what was being said."""
+    expect(phone.get_by_role("alert").first).to_contain_text("does not know this device any more", timeout=ANSWER_MS)
     silent = heard_ms(phone)
     phone.wait_for_timeout(500)
     assert heard_ms(phone) == silent, "nothing is said to it any more"
@@ -118,7 +123,4 @@ def test_browsers_come_in_by_qr_code_and_by_digits_and_one_is_shut_out_while_the
     owner.get_by_role("button", name="second phone").click()
     for _ in ("asked", "sure"):
         owner.get_by_role("button", name="Shut it out").click()
-    expect(phone.get_by_role("alert").first).to_contain_text("does not know this device any more")
-    silent = heard_ms(phone)
-    phone.wait_for_timeout(500)
-    assert heard_ms(phone) == silent
+    expect_shut_out(phone)
