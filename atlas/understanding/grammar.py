@@ -27,8 +27,8 @@ REMEMBERED = 128  # sentences, and parts of them
 MOST_COMMANDS = 3  # in one sentence; who strings more together is telling a story
 MOST_JOINTS = 12  # "and", "then" or a comma where one may end; each is tried, and costs about a millisecond
 # Of silence, before a command is acted on that could go on ("… and thirty seconds"). Pauses inside a phrase are mostly
-# shorter; after any other sentence the speaker is given longer. Fourteen frames of the speech detector.
-OPEN_COMMAND_SECONDS = 0.44
+# shorter; after any other sentence the speaker is given longer. Thirteen frames of the speech detector.
+OPEN_COMMAND_SECONDS = 0.41
 _PLACEHOLDERS = ("whena", "whenb", "whenc", "whend")
 _MARK = r"[,.!?;:…\"“”()\[\]]+"  # "1.5", "7:30" and "todo.txt" keep theirs
 _MARKS = re.compile(rf"(?!\.(?:txt|md|csv|pdf)\b)(?:(?<!\d){_MARK}|{_MARK}(?!\d))")
