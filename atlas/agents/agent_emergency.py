@@ -98,15 +98,17 @@ class EmergencyMind:
         return self._emergencies.of_kind(kind) if kind else None
 
     def _open(self, meant: Understanding, turn: Turn) -> Emergency | None:
-        """Return what was told of in the last turns, where this one says neither that it is over nor what to do."""
+        """Return what was told of in the last turns, or its end, where this turn is about that."""
         earlier = [message.text for message in recent(turn) if message.author == "user"][-OPEN_TURNS:]
-        told_of = filter(None, map(self._emergencies.read, reversed(earlier)))
-        emergency = next((one for one in told_of if one.kind not in ADVICE), None)
-        if emergency is None or any(self._emergencies.is_over(text) for text in (turn.text, *earlier)):
+        told_of = list(filter(None, map(self._emergencies.read, reversed(earlier))))
+        if not told_of or any(map(self._emergencies.over, earlier)):
             return None
-        if self._emergencies.asks_what_to_do(turn.text):
-            return emergency
         knows_another = meant.custom or meant.restart or meant.about or (meant.commands and not meant.leans)
+        if over := self._emergencies.over(turn.text):
+            return None if knows_another and not self._emergencies.says_no_more(turn.text) else over
+        emergency = next((one for one in told_of if one.kind not in ADVICE), None)
+        if emergency is None or self._emergencies.asks_what_to_do(turn.text):
+            return emergency
         return None if knows_another else emergency
 
 

@@ -20,6 +20,7 @@ import yaml
 from atlas.understanding.patterns import Rewrites, filled
 from atlas.understanding.templates import SENTENCES
 
+OVER = "over"  # as if it were a kind: what is said to whoever says that nothing is the matter any more
 ADVICE = ("health", "low", "vet")  # kinds that only ask for advice
 LONGEST_CHARACTERS = 400  # of an utterance that are read: a longer one is a text, and none of a person in need
 
@@ -57,9 +58,14 @@ class EmergencyWords:
         """Tell whether somebody asks what is to be done now, or for help, in any of the languages."""
         return any(tongue.asks.search(tongue.plain(text)) for tongue in self._tongues)
 
-    def is_over(self, text: str) -> bool:
-        """Tell whether somebody says that there is no emergency, or that help is coming, in any of the languages."""
-        return any(tongue.over.search(tongue.plain(text)) for tongue in self._tongues)
+    def over(self, text: str) -> Emergency | None:
+        """Return the end of an emergency, where somebody says that there is none or that help is coming."""
+        ended = (tongue for tongue in self._tongues if tongue.over.search(tongue.plain(text)))
+        return next((Emergency(OVER, tongue.says) for tongue in ended), None)
+
+    def says_no_more(self, text: str) -> bool:
+        """Tell whether that it is over is all that is said: "false alarm" cancels no alarm."""
+        return any(tongue.over.fullmatch(tongue.plain(text)) for tongue in self._tongues)
 
 
 class _Tongue:

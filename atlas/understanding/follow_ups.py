@@ -25,6 +25,7 @@ _HOUR = re.compile(rf"\b(?:\d{{1,2}}|{durations.UP_TO_99})(?: ?[ap]m)?\b", re.IG
 
 TOLD_LAST = "history.last"
 _SET = ("alarms.set", "reminders.add", "calendar.add")  # what may be moved, once it was set
+PLURAL_LETTERS = 2  # at most, by which a plural is longer: "eggs", "tomatoes"
 _CANCELLED = ("timers", "alarms", "reminders")  # topics of which one may stay while the others are cancelled
 
 
@@ -49,6 +50,7 @@ class FollowUps:
         self._again = re.compile(tables["again"], re.IGNORECASE)
         self._contrast = re.compile(tables["contrast"], re.IGNORECASE)
         self._stays = pattern(tables, "stays")
+        self._of_a_timer = pattern(tables, "of_a_timer")
         self._same = re.compile(tables["same_for"], re.IGNORECASE)
         self._slips = re.compile(tables["slips"], re.IGNORECASE)
         self._at_hour: str = tables.get("frames", {}).get("clock", "")
@@ -236,6 +238,20 @@ class FollowUps:
         spoken_of = exchanges[0].things if exchanges else ()
         of_such = any(one.topic in _CANCELLED for one in spoken_of)
         return of_such and self._stays.fullmatch(self._grammar.unmarked(text)) is not None
+
+    def timer_set_anew(self, text: str, exchanges: Sequence[EarlierTurn]) -> Command | None:
+        """Return how long one of the timers just set is to run, told by its name: "make the egg one 10"."""
+        match = self._of_a_timer.fullmatch(self._grammar.unmarked(text))
+        if match is None:
+            return None
+        calls = (call for one in exchanges for call in one.calls if call.name == "timers.start")
+        named = [call for call in calls if _is_name(match["name"], str(call.arguments.get("name", "")))]
+        seconds = self._seconds(match["length"]) if named else 0
+        if named and not seconds and (made := self._other_number(named[0], match["length"])):
+            seconds = int(made.arguments["seconds"])
+        if not seconds:
+            return None
+        return Command("timers.add", {"name": named[0].arguments["name"], "to_seconds": seconds})
 
     def half_hours(self, text: str, history: Sequence[Message]) -> Sequence[tuple[str, tuple[Command, ...]]]:
         """Return the last command at the half hour before its hour and at the one after it, where only "half" is said.
@@ -743,6 +759,12 @@ def _took_back(history: Sequence[Message]) -> bool:
     last = list(takewhile(lambda message: message.author != "user", reversed(history)))
     undone = {call.id for message in last for call in message.calls if call.name == UNDO}
     return any(message.call_id in undone and read_result(message.text).get("changed") is True for message in last)
+
+
+def _is_name(words: str, name: str) -> bool:
+    """Tell whether words name what has a name, in the singular or the plural: "the egg one", of "eggs"."""
+    short, long = sorted((words.casefold(), name.casefold()), key=len)
+    return bool(short) and long.startswith(short) and len(long) - len(short) <= PLURAL_LETTERS
 
 
 def _of_one_kind(thing: str, other: str) -> bool:
