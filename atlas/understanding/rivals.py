@@ -111,8 +111,9 @@ def _what_is_changed_is_not_made_anew(rivals: Rivals) -> TurnMeaning | None:
 
 
 def _a_named_list_is_meant(rivals: Rivals) -> TurnMeaning | None:
-    """Keep "start a guest list with Tom and Mia", in which the parser may see a task, or talk."""
-    meant = all(one.tool == "lists.add" and one.whole and "list" in one.arguments for one in rivals.commands)
+    """Keep "start a guest list with Tom and Mia" and "make a list called gifts", in which the parser may see a task."""
+    lists = [one for one in rivals.commands if one.tool == "lists.add" and "list" in one.arguments]
+    meant = len(lists) == len(rivals.commands) and all(one.whole or not one.arguments["items"] for one in lists)
     return rivals.unchanged if meant else None
 
 

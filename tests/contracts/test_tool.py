@@ -36,6 +36,7 @@ FRIDAY_NINE = 1_800_000_000.0  # in Paris
 ROOT = "family-agent-config"
 # What to call a tool with: by the argument's name, where that is not enough by the tool's.
 EXAMPLES: dict[str, Any] = {
+    "list": "party",
     "names": ["weather.place"],
     "seconds": 60,
     "by_seconds": 60,
@@ -107,6 +108,7 @@ FURNITURE: list[tuple[str, dict[str, Any]]] = [
 MORNING = 22.01 * 3600  # from Friday at nine to Saturday, just after seven
 STAGE: dict[str, list[tuple[str, dict[str, Any]] | float]] = {
     "timers.resume": [("timers.pause", {})],
+    "lists.delete": [("lists.add", {"list": "party", "items": ["crisps"]})],
     "lists.clear": [("lists.check", {"items": ["milk"]})],
     "alarms.snooze": [MORNING],
     "alarms.stop": [MORNING],

@@ -288,3 +288,22 @@ async def test_a_thing_that_only_begins_with_the_word_is_not_taken_off(
 async def test_a_thing_is_taken_off_by_the_word_that_it_is(world: Any, on_the_list: str) -> None:
     await world.ok("lists.add", items=[on_the_list])
     await world.ok("lists.remove", items=["milk"])
+
+
+async def test_a_list_is_deleted_only_when_somebody_says_yes_and_comes_back_whole(world: Any) -> None:
+    await world.ok("lists.add", list="party", items=["crisps", "lemonade"])
+    query = await world.refused("lists.delete", list="party")
+    assert query.text.startswith("Delete the party list with 2 things: crisps and lemonade?")
+    assert await world.said("lists.delete", list="party") == "Deleted the party list."
+    assert (await world.refused("lists.read", list="party")).error == "not_found"
+    await world.ok("history.undo")
+    assert left(await world.ok("lists.read", list="party")) == ["crisps", "lemonade"]
+    await world.ok("lists.add", list="empty", items=[])
+    query = await world.refused("lists.delete", list="empty")
+    assert query.text.startswith("Delete the empty list? Nothing is on it.")
+    assert (await world.refused("lists.delete", list="party guests")).error == "not_found"
+
+
+async def test_the_shopping_list_is_never_deleted(world: Any) -> None:
+    answer = await world.refused("lists.delete", list="shopping")
+    assert answer.error == "invalid" and "always stays" in answer.text

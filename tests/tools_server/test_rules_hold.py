@@ -73,6 +73,7 @@ async def test_a_rule_about_a_list_holds_whatever_the_list_was_called(world: Any
         ("lists.read", {}),
         ("lists.add", {"items": ["doll"]}),
         ("lists.clear", {"checked_only": False}),
+        ("lists.delete", {}),
     ):
         answer = await world.refused(tool, list=called, **more)
         assert (answer.error, answer.data["rule"]) == ("denied", "no"), tool

@@ -22,7 +22,7 @@ from tools_server.values.language import text as _
 from tools_server.values.paths import PathDenied
 from tools_server.values.shapes import PROBLEM
 from tools_server.writing.bullets import Bullet, BulletPaper, text_of
-from tools_server.writing.papers import Unreadable, problem, put_back, read_text, written
+from tools_server.writing.papers import Unreadable, file_state, problem, put_back, read_text, written
 
 FOLDER = "lists"
 SHOPPING = "shopping"  # is there even before its file is
@@ -195,6 +195,27 @@ async def clear(
     return _written(call, sheet, sheet.without(gone), text, {"removed": [item.text for item in gone]})
 
 
+async def _delete_question(call: Call, list: str) -> str:
+    sheet = _deletable(call, list)
+    if not sheet.bullets:
+        return _("Delete {the}? Nothing is on it.").format(the=_the(sheet))
+    return _("Delete {the} with {count}: {some}?").format(
+        the=_the(sheet),
+        count=plural("{count} thing", "{count} things", len(sheet.bullets)),
+        some=some(item.text for item in sheet.bullets),
+    )
+
+
+@folder_tool("lists.delete", data={"list": str}, risk="destructive", preview=_delete_question)
+async def delete(call: Call, list: Annotated[str, Field(max_length=80, description="Which list")]) -> Result:
+    """Delete a whole list with everything on it. The shopping list always stays."""
+    sheet = _deletable(call, list)
+    call.home.remove(sheet.file)
+    text = _("Deleted {the}.").format(the=_the(sheet))
+    receipt = call.receipt(text, before=file_state(call.agent.roots[0], sheet.file, sheet.text), after=None)
+    return Result(text, {"list": sheet.name}, receipt)
+
+
 @folder_tool("lists.names", data={"lists": [{"name": str, "left": int}], "problems": [PROBLEM]}, risk="read")
 async def names(call: Call) -> Result:
     """Tell which lists there are."""
@@ -265,6 +286,14 @@ def _found(call: Call, wanted: str, *, make: bool = False) -> ListPaper:
     call.permit(list=name)
     file = known.get(name) or f"{FOLDER}/{name}.md"  # nothing but words is left of it
     return ListPaper(file, *text_of(call.home, file), name)
+
+
+def _deletable(call: Call, wanted: str) -> ListPaper:
+    """Return the list that is meant, unless it is the one that is there before its file is."""
+    sheet = _found(call, wanted)
+    if sheet.name == SHOPPING:
+        raise ToolFailed("invalid", _("The shopping list always stays. Say “clear the shopping list” to empty it."))
+    return sheet
 
 
 def _list_name(wanted: str) -> str:

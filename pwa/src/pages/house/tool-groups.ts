@@ -37,7 +37,7 @@ export const GROUPS = {
   lists: {
     listAdd: ["lists.add"],
     listTick: ["lists.check", "lists.remove"],
-    listClear: ["lists.clear"],
+    listClear: ["lists.clear", "lists.delete"],
     listLooks: ["lists.names", "lists.read"],
   },
   board: {
