@@ -70,9 +70,10 @@ class Nth:
 
 @dataclass(frozen=True, slots=True)
 class Easter:
-    """Days after Easter Sunday, in whatever year."""
+    """Days after Easter Sunday; `year` 0 is whatever year."""
 
     after: int
+    year: int = 0
 
 
 Day = On | Weekday | MonthDay | OfMonth | Nth | Easter
@@ -111,10 +112,11 @@ def _all(day: Day, today: date) -> Iterator[date]:
             for year, month in _months(today):
                 if only in (0, month) and (on_day := nth_of_month(year, month, nth, number)):
                     yield on_day
-        case Easter(after=after):
+        case Easter(after=after, year=year):
             from dateutil.easter import easter
 
-            yield from (easter(year) + timedelta(days=after) for year in count(today.year))
+            years = [year] if year else count(today.year)
+            yield from (easter(one_value) + timedelta(days=after) for one_value in years)
 
 
 def nth_of_month(year: int, month: int, nth: int, day: int) -> date | None:

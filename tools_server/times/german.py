@@ -186,7 +186,7 @@ def _steps() -> Sequence[_Step]:
         (r"\bdiese[rn]? woche\b", "this week"),
         (r"\bnächste[nr]? monat\b", "next month"),
         (r"\bdiese[nr]? monat\b", "this month"),
-        (r"\bnächste[sn]? jahr\b", "next year"),
+        (r"\bnächste[sn]? jahr(?:es)?\b", "next year"),
         (r"\b(?:in der |f(?:ü|ue)r die )?kommenden? woche\b", "next week"),
         (r"\b(?:diese[sn]?|im rest des) jahr(?:es)?\b", "this year"),
         (r"\b(?:in den |die )?nächsten tagen?\b|\b(?:in den |die )nächsten paar tagen?\b", "next few days"),

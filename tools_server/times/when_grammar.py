@@ -299,11 +299,21 @@ def _slashes(reader: TimeReader, match: re.Match[str]) -> None:
     )
 
 
-@_row(rf"(?:on )?(?:the )?(?P<day>\d{{1,2}})(?:st|nd|rd|th)? (?:of )?(?P<month>{MONTH})(?: (?P<year>20\d\d))?|"
-      rf"(?:on )?(?P<month2>{MONTH}) (?:the )?(?P<day2>\d{{1,2}})(?:st|nd|rd|th)?(?: (?P<year2>20\d\d))?")  # fmt: skip
+_YEAR = r"(?:,? (?:in |of )?(?P<year>20\d\d|(?:this|next) year))?"
+
+
+@_row(rf"(?:on )?(?:(?:the )?(?P<day>\d{{1,2}})(?:st|nd|rd|th)? (?:of )?(?P<month>{MONTH})|"
+      rf"(?P<month2>{MONTH}) (?:the )?(?P<day2>\d{{1,2}})(?:st|nd|rd|th)?){_YEAR}")  # fmt: skip
 def _month_day(reader: TimeReader, match: re.Match[str]) -> None:
     number = month(match["month"] or match["month2"])
-    reader.day(_date(number, int(match["day"] or match["day2"]), int(match["year"] or match["year2"] or 0)))
+    reader.day(_date(number, int(match["day"] or match["day2"]), _year(reader, match["year"])))
+
+
+def _year(reader: TimeReader, words: str | None) -> int:
+    """Return the year that is named; 0 where none is."""
+    if not words or words.isdigit():
+        return int(words or 0)
+    return reader.phrase.today.year + (words == "next year")
 
 
 def _date(number: int, day: int, year: int) -> MonthDay:
@@ -315,10 +325,10 @@ def _date(number: int, day: int, year: int) -> MonthDay:
 _FEAST = "|".join(sorted({*FEASTS, *EASTER}, key=len, reverse=True))
 
 
-@_row(rf"(?:on |at )?(?P<feast>{_FEAST})")
+@_row(rf"(?:on |at )?(?P<feast>{_FEAST}){_YEAR}")
 def _feast(reader: TimeReader, match: re.Match[str]) -> None:
-    name = match["feast"]
-    reader.day(MonthDay(*FEASTS[name]) if name in FEASTS else Easter(EASTER[name]))
+    name, year = match["feast"], _year(reader, match["year"])
+    reader.day(MonthDay(*FEASTS[name], year) if name in FEASTS else Easter(EASTER[name], year))
 
 
 @_row(rf"(?:on )?(?:the )?(?P<days>{ORDINAL}(?:(?: and)? (?:the )?{ORDINAL})*)"
