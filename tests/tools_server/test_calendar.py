@@ -116,7 +116,7 @@ async def test_a_series_keeps_its_hour_when_the_clocks_change(world: Any) -> Non
 async def test_one_of_a_series_is_moved_and_the_others_stay(world: Any) -> None:
     file = write(world, "yoga.ics", *YOGA, "X-MOOD:calm", "BEGIN:VALARM", "ACTION:AUDIO", "TRIGGER:-PT5M", "END:VALARM")
     text = await world.said("calendar.change", title="yoga", day="2026-11-23", start="at 8")
-    assert text == "Yoga Monday at 7 PM, is now Yoga, Monday at 8 PM."
+    assert text == "Yoga is moved to Monday at 8 PM."
     answer = await world.ok("calendar.list", day="2026-11-16", to="2026-11-30")
     assert starts(answer) == ["2026-11-16T19:00", "2026-11-23T20:00", "2026-11-30T19:00"]
     assert file.read_text().count("X-MOOD:calm") == 2
@@ -215,7 +215,7 @@ async def test_when_several_could_be_meant_it_asks_which(world: Any) -> None:
 async def test_an_event_is_changed_and_changed_back(world: Any) -> None:
     await world.ok("calendar.add", title="Dentist", start="2026-11-23T09:00", minutes=30)
     text = await world.said("calendar.change", title="dentist", start="Tuesday at 3 pm", new_title="Doctor")
-    assert text == "Dentist Monday at 9 AM, is now Doctor, Tuesday at 3 PM."
+    assert text == "Dentist Monday at 9 AM is now Doctor, Tuesday at 3 PM."
     (event,) = (await world.ok("calendar.list", day="2026-11-24")).data["events"]
     assert (event["start"], event["end"]) == ("2026-11-24T15:00+01:00", "2026-11-24T15:30+01:00")
     await world.ok("history.undo")

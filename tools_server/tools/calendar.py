@@ -264,16 +264,19 @@ async def change(
         ) from None
     before, after = await diary.write(call, occurrence.sheet, text)
     now = call.local()
-    which = (
-        _("all of {title}").format(title=spoken(event.title))
-        if whole_series and event.series
-        else event_text(event, now, with_day=True)
-    )
-    becomes = _("is now {title}, {when}").format(
-        title=spoken(wanted.title or event.title), when=when(begin, stop, all_day, now, with_day=True)
-    )
-    at = _(", at {place}").format(place=spoken(wanted.place)) if wanted.place else ""
-    sentence = f"{capital(which)}, {becomes}{at}."
+    series = _("all of {title}").format(title=spoken(event.title)) if whole_series and event.series else ""
+    becomes = when(begin, stop, all_day, now, with_day=True)
+    if moved and not (new_title or place):
+        sentence = capital(_("{title} is moved to {when}.").format(title=series or spoken(event.title), when=becomes))
+    else:
+        sentence = capital(
+            _("{which} is now {title}, {when}{at}.").format(
+                which=series or event_text(event, now, with_day=True),
+                title=spoken(wanted.title or event.title),
+                when=becomes,
+                at=_(", at {place}").format(place=spoken(wanted.place)) if wanted.place else "",
+            )
+        )
     receipt = call.receipt(sentence, before=before, after=after)
     changed = replace(
         event,
