@@ -26,3 +26,11 @@ def test_one_ring_is_skipped_and_not_the_series_cancelled_that_was_just_set() ->
     parse = Parse("alarms.cancel", 0.99, (cancels,), follows=True)
     rivals = Rivals((skips,), parse, before, "skip tomorrow's alarm", NOBODY, "", frames, lambda: None, TurnMeaning)
     assert meant(rivals) == TurnMeaning(commands=(skips,))
+
+
+def test_a_list_that_is_named_and_has_nothing_on_it_yet_is_no_task() -> None:
+    makes, task = Command("lists.add", {"list": "gifts", "items": []}), Command("tasks.add", {"title": "called gifts"})
+    frames, before = Frames(english().tables.get("frames", {}), english().digits), Before(act="tasks.add")
+    parse = Parse("tasks.add", 0.96, (task,), follows=True)
+    rivals = Rivals((makes,), parse, before, "make a list called gifts", NOBODY, "", frames, lambda: None, TurnMeaning)
+    assert meant(rivals) == TurnMeaning(commands=(makes,))
