@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import asdict
+from typing import Any, TypeAlias
 
-from tools_server.sdk.state import StoredReceipt
+from tools_server.sdk.state import ChangeReceipt, StoredReceipt
 from tools_server.sdk.toolkit import Call, Live, Result, ToolFailed
 from tools_server.values.language import text as _
 
 Row = Mapping[str, Any]  # column → value
+Stored: TypeAlias = Any  # a row, or the frozen dataclass that is made of one
 
 
-def put(where: Call | Live, table: str, row: Row) -> None:
+def put(where: Call | Live, table: str, row: Stored) -> None:
     """Write one row, over the one of the same id."""
+    row = _row(row)
     where.state.run(
         f"INSERT OR REPLACE INTO {table} ({', '.join(row)}) VALUES ({', '.join('?' * len(row))})",  # noqa: S608  # names
         *row.values(),
@@ -25,16 +28,36 @@ def drop(where: Call | Live, table: str, id: str) -> None:
     where.state.run(f"DELETE FROM {table} WHERE id = ?", id)  # noqa: S608  # our own name of a table
 
 
-def drop_said(call: Call, table: str, ids: Sequence[str]) -> Result:
-    """Drop the rows that the house has said aloud: what was said cannot be unsaid."""
-    if not ids:
-        return Result(_("None of them was to be said."), {"ids": []})
+def changed(
+    call: Call, table: str, before: Iterable[Stored], after: Iterable[Stored], sentence: str, *, undo: bool = True
+) -> ChangeReceipt:
+    """Write rows in the place of others, and return the receipt, committed together with them. None is no row.
+
+    Without `undo` for what cannot be taken back: what was said aloud, or heard, is.
+    """
+    gone, made = ([_row(one) for one in half if one is not None] for half in (before, after))
     with call.state.transaction():
-        for id in ids:
-            drop(call, table, id)
-        sentence = _("Said: {count}.").format(count=len(ids))
-        receipt = call.receipt(sentence, before=None, after=None)
-    return Result(sentence, {"ids": list(ids)}, receipt)
+        for row in gone:
+            drop(call, table, row["id"])
+        for row in made:
+            put(call, table, row)
+        return call.receipt(sentence, before=_half(gone) if undo else None, after=_half(made) if undo else None)
+
+
+def note_said(
+    call: Call, table: str, before: Sequence[Stored], after: Sequence[Stored], sentence: str, nothing: str
+) -> Result:
+    """Write down what the house has said or rung: the rows `before`; `nothing` is the answer where these are none."""
+    if not before:
+        return Result(nothing, {"ids": []})
+    receipt = changed(call, table, before, after, sentence, undo=False)
+    return Result(sentence, {"ids": [_row(one)["id"] for one in before]}, receipt)
+
+
+def drop_said(call: Call, table: str, them: Sequence[Row]) -> Result:
+    """Drop the rows that the house has said aloud."""
+    text = _("Said: {count}.").format(count=len(them))
+    return note_said(call, table, them, (), text, _("None of them was to be said."))
 
 
 def put_back(call: Call, table: str, stored_receipt: StoredReceipt, sentence: str = "") -> Result:
@@ -51,14 +74,22 @@ def put_back(call: Call, table: str, stored_receipt: StoredReceipt, sentence: st
                 "failed",
                 _("I can't take that back, for it has changed since: {changed}").format(changed=stored_receipt.changed),
             )
-        for id in ids:
-            if id in before:
-                put(call, table, before[id])
-            else:
-                drop(call, table, id)
         text = sentence or call.taken_back(stored_receipt)
-        receipt = call.receipt(text, before=list(after.values()) or None, after=list(before.values()) or None)
+        receipt = changed(call, table, list(after.values()), list(before.values()), text)
     return Result(text, {"ids": ids}, receipt)
+
+
+def listed(half: Any) -> list[Row]:
+    """Return the rows of one half of a receipt, which are one, several, or none."""
+    return [] if half is None else [half] if isinstance(half, dict) else half
+
+
+def _half(rows: list[Row]) -> Any:
+    return rows if len(rows) > 1 else rows[0] if rows else None
+
+
+def _row(one: Stored) -> Row:
+    return one if isinstance(one, Mapping) else asdict(one)
 
 
 def _is_as_left(row: Row | None, left: Row | None) -> bool:
@@ -74,7 +105,4 @@ def _there(call: Call, table: str, id: str) -> Row | None:
 
 
 def _by_id(rows: Any) -> dict[str, Row]:
-    """Return the rows of one half of a receipt: one, several, or none."""
-    if rows is None:
-        return {}
-    return {row["id"]: row for row in ([rows] if isinstance(rows, dict) else rows)}
+    return {row["id"]: row for row in listed(rows)}

@@ -7,7 +7,7 @@ import secrets
 import sqlite3
 import time
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager, nullcontext
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from types import MappingProxyType
@@ -129,10 +129,13 @@ class ToolsDatabase:
 
     @contextmanager
     def transaction(self) -> Iterator[None]:
-        """All of it or none of it. Leaving the block means: committed, and the disk has it.
+        """All of it or none of it. Leaving the block means: committed, and the disk has it; inside another, with that.
 
         There must be no `await` inside, so nothing else can slip in between and no cancellation can cut it.
         """
+        if self._db.in_transaction:
+            yield
+            return
         self._db.execute("BEGIN IMMEDIATE")
         try:
             yield
@@ -175,7 +178,7 @@ class ToolsDatabase:
             f"receipt_{secrets.token_hex(8)}", changed, tool, not (before is None and after is None)
         )
         oldest = "rowid <= (SELECT max(rowid) FROM receipts) - ?"
-        with nullcontext() if self._db.in_transaction else self.transaction():
+        with self.transaction():
             self.run(
                 "INSERT INTO receipts"
                 " (id, at, tool, agent, actor, turn, changed, before, after, arguments, undoes, tainted)"

@@ -8,12 +8,8 @@ machine nothing tells a step from time that went by, so there the wall's clock i
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Protocol
-
-from tools_server.sdk.toolkit import Call
+from tools_server.sdk.toolkit import Call, Live
 from tools_server.values.stderr import say
-from tools_server.values.uptime import Uptime
 
 STEP_SECONDS = 1.0  # less is a clock that is being drawn right, and is made up for once it adds up
 MIGRATIONS = {
@@ -26,21 +22,7 @@ MIGRATIONS = {
 }
 
 
-class Clocks(Protocol):
-    """Who knows what the clock of the wall says, and how long the machine has been up."""
-
-    @property
-    def now(self) -> Callable[[], float]:
-        """Return the clock of the wall."""
-        ...
-
-    @property
-    def uptime(self) -> Callable[[], Uptime]:
-        """Return the clock that nobody sets."""
-        ...
-
-
-def clock(of: Clocks) -> float:
+def clock(of: Call | Live) -> float:
     """Return how the clock of the wall stands: the seconds since 1970, less how long the machine had been up."""
     return of.now() - of.uptime().seconds
 

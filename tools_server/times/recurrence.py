@@ -8,7 +8,7 @@ first is meant. Rules in hours and minutes count time that passes instead, for a
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from datetime import datetime, timedelta, tzinfo
+from datetime import date, datetime, time, timedelta, tzinfo
 from typing import TYPE_CHECKING, Literal
 
 if TYPE_CHECKING:
@@ -70,9 +70,9 @@ class RecurrenceRule:
 
         Its time of day is that of `earliest`. "Every other Tuesday" begins with the next one, whenever that is said.
         """
-        time: datetime | None = _rrule(replace(self, interval=1, count=0, until=None), earliest).after(after)
-        assert time, "a rule without an end, whose days exist, always goes on"
-        return time
+        first: datetime | None = _rrule(replace(self, interval=1, count=0, until=None), earliest).after(after)
+        assert first, "a rule without an end, whose days exist, always goes on"
+        return first
 
 
 def read(text: str) -> RecurrenceRule:
@@ -109,10 +109,10 @@ class Recurrence:
             return self._next_passing(after, zone)
         rule, wall = _rrule(self.rule, self.start), local(after, zone).replace(fold=0)
         # A wall time in a gap is an hour later than its digits, so one with smaller digits may still be to come.
-        time: datetime | None = rule.after(wall - timedelta(hours=2), inc=True)
-        while time is not None and moment(time, zone) <= after:
-            time = rule.after(time)
-        return moment(time, zone) if time is not None else None
+        at: datetime | None = rule.after(wall - timedelta(hours=2), inc=True)
+        while at is not None and moment(at, zone) <= after:
+            at = rule.after(at)
+        return moment(at, zone) if at is not None else None
 
     def _next_passing(self, after: float, zone: tzinfo | None) -> float | None:
         # Arithmetic, not a walk: every five minutes for some years is a million steps.
@@ -131,6 +131,40 @@ class Recurrence:
         while at is not None and at <= now and count < MOST_PASSED:
             count, at = count + 1, self.next(at, zone)
         return count
+
+
+class Recurring:
+    """A stored row that comes once, or again and again by a rule."""
+
+    __slots__ = ()
+    rule: str  # RRULE; "" is once
+    start: str  # of the rule: ISO, on the clocks of the house
+    at: float | None  # the occurrence it is about; None: it waits for no time
+
+    @property
+    def off(self) -> bool:
+        """Whether it comes no more, or at no time."""
+        return self.at is None
+
+    @property
+    def recurrence(self) -> Recurrence | None:
+        """Return its rule with its start."""
+        return Recurrence(read(self.rule), datetime.fromisoformat(self.start)) if self.rule else None
+
+    def next(self, after: float, zone: tzinfo | None) -> float | None:
+        """Return when it comes first after a moment, by its rule; None when that has ended, or there is none."""
+        recurrence = self.recurrence
+        return recurrence.next(after, zone) if recurrence else None
+
+    def on(self, day: date, zone: tzinfo | None) -> float | None:
+        """Return when it comes first on a day that is not over; None when it does not."""
+        if self.at is None or self.off:
+            return None
+        if local(self.at, zone).date() == day:
+            return self.at
+        midnight = moment(datetime.combine(day, time()), zone)
+        at = self.next(max(self.at, midnight - 1), zone)
+        return at if at is not None and local(at, zone).date() == day else None
 
 
 def moment(wall: datetime, zone: tzinfo | None) -> float:
@@ -152,15 +186,6 @@ def local(at: float, zone: tzinfo | None) -> datetime:
 def _rrule(rule: RecurrenceRule, start: datetime) -> rrule.rrule:
     from dateutil import rrule  # 5 MB that a house without recurrences need not carry
 
-    days = [rrule.weekday(day, rule.nth) if rule.nth else rrule.weekday(day) for day in rule.days]
-    return rrule.rrule(
-        getattr(rrule, rule.frequency),
-        dtstart=start.replace(microsecond=0),
-        interval=rule.interval,
-        byweekday=days or None,
-        bymonthday=rule.month_days or None,
-        bymonth=rule.month or None,
-        byhour=rule.hours or None,
-        count=rule.count or None,
-        until=rule.until,
-    )
+    made = rrule.rrulestr(rule.text(), dtstart=start.replace(microsecond=0))
+    assert isinstance(made, rrule.rrule), "one rule is no set of them"
+    return made

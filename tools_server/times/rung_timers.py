@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
+from tools_server.sdk import rows
 from tools_server.sdk.toolkit import Call, Result, ToolFailed
 from tools_server.sdk.wording import capital
 from tools_server.times.clock_steps import note_clock
@@ -17,13 +19,13 @@ JUST_RUNG_SECONDS = 180.0  # a timer rings for two minutes; after that nobody me
 def rung_here(call: Call) -> list[Timer]:
     """Return the timers that have ended in the last minutes where somebody asks, or that they set; the latest first."""
     now = call.now()
-    rows = call.state.rows(
+    rung = call.state.rows(
         "SELECT * FROM timers WHERE deadline <= ? AND coalesce(announced_at, deadline) > ?"
         " AND (device = ? OR (room != '' AND room = ?) OR (person != '' AND person = ?))"
         " ORDER BY coalesce(announced_at, deadline) DESC, id",
         *(now, now - JUST_RUNG_SECONDS, call.actor.device_key, call.actor.room, call.actor.person),
     )
-    return [timer for timer in (Timer(**dict(row)) for row in rows) if timer.ended(now)]
+    return [timer for timer in (Timer(**dict(row)) for row in rung) if timer.ended(now)]
 
 
 def stopped_first(call: Call, since: float = 0.0) -> tuple[Result, Timer] | None:
@@ -51,12 +53,8 @@ def stop_rung(call: Call, timers: Sequence[Timer]) -> tuple[Result, Timer]:
     waiting = [timer for timer in timers if timer.ringing or timer.announced_at is None]
     if not waiting:
         return Result(text), first
-    with call.state.transaction():
-        for timer in waiting:
-            announced_at = now if timer.announced_at is None else timer.announced_at
-            call.state.run("UPDATE timers SET announced_at = ?, ringing = 0 WHERE id = ?", announced_at, timer.id)
-        receipt = call.receipt(text, before=None, after=None)  # what has rung cannot be rung again
-    return Result(text, receipt=receipt), first
+    after = [timer.announced(now) for timer in waiting]
+    return Result(text, receipt=rows.changed(call, "timers", waiting, after, text, undo=False)), first
 
 
 def snooze_timers(call: Call, seconds: float) -> int:
@@ -64,10 +62,8 @@ def snooze_timers(call: Call, seconds: float) -> int:
     now, rung = call.now(), rung_here(call)
     _refuse_by_rules(call, "timers.add", rung)
     for timer in rung:
-        call.state.run(
-            "UPDATE timers SET announced_at = NULL, ringing = 0, deadline = ?, set_at = ? WHERE id = ?",
-            *(now + seconds, now, timer.id),
-        )
+        again = replace(timer, announced_at=None, ringing=0, deadline=now + seconds, set_at=now)
+        rows.put(call, "timers", again)
     if rung:
         note_clock(call)
     return len(rung)

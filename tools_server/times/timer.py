@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from tools_server.sdk.wording import NAMED, choices, some
 from tools_server.values.language import in_context, length, noun, parts_of
@@ -51,6 +51,10 @@ class Timer:
     def ended(self, now: float) -> bool:
         """Whether it has run out."""
         return not self.paused and self.left(now) <= 0
+
+    def announced(self, now: float, *, ringing: bool = False) -> Timer:
+        """Return it once its end was told, the first time: ringing on until somebody stops it, or over."""
+        return replace(self, announced_at=now if self.announced_at is None else self.announced_at, ringing=int(ringing))
 
     @property
     def missed(self) -> bool:

@@ -8,8 +8,9 @@ ring any more: it is told once, and stays in the list as one that was missed.
 from __future__ import annotations
 
 import secrets
-from dataclasses import asdict, replace
-from datetime import date, datetime, timedelta, tzinfo
+from collections.abc import Sequence
+from dataclasses import replace
+from datetime import date, timedelta, tzinfo
 from typing import Annotated
 
 from pydantic import Field
@@ -18,18 +19,7 @@ from tools_server.sdk import rows
 from tools_server.sdk.state import StoredReceipt
 from tools_server.sdk.toolkit import Call, Result, ToolFailed, house_look, tool
 from tools_server.sdk.wording import NAMED, capital, choices, clauses, one_line, plain
-from tools_server.times.alarm import (
-    Alarm,
-    after_ring,
-    following,
-    label,
-    listed,
-    saying,
-    shown,
-    switched_on,
-    when_words,
-    without,
-)
+from tools_server.times.alarm import Alarm
 from tools_server.times.clock_steps import follow_clock
 from tools_server.times.moving import moved, moved_rule
 from tools_server.times.ownership import ALARMS as ALARMS_OF
@@ -107,14 +97,12 @@ async def set_alarm(
     understood = _understood(call, f"{days} {when}")
     alarm = _new(call, understood, _name(name), one_line(room))
     every, now = _all(call), call.now()
-    words = when_words(alarm, now, call.zone)
+    words = alarm.when_words(now, call.zone)
     subject = _("{name} alarm").format(name=capital(alarm.name)) if alarm.name else _("Alarm")
     for other in every:
         if _sets_the_same(other, alarm):
-            return Result(
-                _("{subject} is already set for {words}.").format(subject=subject, words=words),
-                {"alarm": shown(other, now, call.zone)},
-            )
+            text = _("{subject} is already set for {words}.").format(subject=subject, words=words)
+            return Result(text, {"alarm": other.shown(now, call.zone)})
     refuse_over(MOST_ALARMS, len(every) + 1, ALARMS_OF)
     refuse_more(call, every, ALARMS_OF)
     if alarm.rule and not alarm.rule.startswith("FREQ=DAILY"):
@@ -130,12 +118,16 @@ async def list_alarms(call: Call, day: Day = "") -> Result:
     every, now = _visible(call), call.now()
     if wanted := day_in(day, now, call.zone):
         every = [alarm for alarm in every if alarm.on(wanted, call.zone) is not None]
-    data = {"alarms": [shown(alarm, now, call.zone) for alarm in every]}
+    data = {"alarms": [alarm.shown(now, call.zone) for alarm in every]}
     if not every:
         on = on_day(wanted, call.local().date()) if wanted else ""
         return Result(_("There are no alarms {day}.").format(day=on) if on else _("There are no alarms."), data)
-    words = clauses([listed(alarm, now, call.zone) for alarm in every[:NAMED]], len(every[NAMED:]))
-    text = plural("There is {count} alarm: {alarms}.", "There are {count} alarms: {alarms}.", len(every), alarms=words)
+    text = plural(
+        "There is {count} alarm: {alarms}.",
+        "There are {count} alarms: {alarms}.",
+        len(every),
+        alarms=_listed(call, every),
+    )
     return Result(text, data)
 
 
@@ -162,7 +154,7 @@ def stop_what_rings(call: Call) -> Result | None:
 
 
 def _stopped(call: Call, ringing: list[Alarm]) -> Result:
-    after = [following(alarm, call.now(), call.zone) for alarm in ringing]
+    after = [alarm.following(call.now(), call.zone) for alarm in ringing]
     return _changed(call, ringing, after, _("Alarm stopped.") if len(ringing) == 1 else _("Alarms stopped."))
 
 
@@ -183,7 +175,7 @@ async def snooze(
             receipt = call.receipt(sentence, before=None, after=None)  # it is cancelled like any other timer
         return Result(sentence, {"alarms": []}, receipt)
     later = call.now() + minutes * 60
-    after: list[Alarm | None] = [replace(alarm, due_at=later, ringing_since=None) for alarm in ringing]
+    after = [replace(alarm, due_at=later, ringing_since=None) for alarm in ringing]
     return _changed(call, ringing, after, sentence)
 
 
@@ -202,11 +194,8 @@ async def skip(
     if every and (ringing := alarms if wanted else again):
         return _all_left_out(call, ringing, wanted)
     if not again:
-        hint = (
-            _(" The {label} rings only once: cancel it instead.").format(label=label(alarms[0], call.zone))
-            if alarms
-            else ""
-        )
+        only_once = _(" The {label} rings only once: cancel it instead.")
+        hint = only_once.format(label=alarms[0].label(call.zone)) if alarms else ""
         raise ToolFailed("invalid", _("There is no recurring alarm to skip.{hint}").format(hint=hint))
     return _left_out(call, _one(call, again) if wanted else again[0], wanted)
 
@@ -222,29 +211,19 @@ async def switch(
     alarm = _one(call, fitting or alarms)
     if wanted and alarm.rule and not on:
         return _left_out(call, alarm, wanted)
-    subject = f"{capital(label(alarm, call.zone))}"
+    subject = capital(alarm.label(call.zone))
     if alarm.off != on:
-        return Result(
-            (_("{subject} is on already.") if on else _("{subject} is off already.")).format(subject=subject),
-            {"alarm": shown(alarm, call.now(), call.zone)},
-        )
+        already = _("{subject} is on already.") if on else _("{subject} is off already.")
+        return Result(already.format(subject=subject), {"alarm": alarm.shown(call.now(), call.zone)})
     if not on:
-        return _changed(
-            call,
-            [alarm],
-            [replace(alarm, due_at=None, ringing_since=None)],
-            _("{subject} is off.").format(subject=subject),
-        )
-    after = switched_on(alarm, call.now(), call.zone)
+        text = _("{subject} is off.").format(subject=subject)
+        return _changed(call, [alarm], [replace(alarm, due_at=None, ringing_since=None)], text)
+    after = alarm.switched_on(call.now(), call.zone)
     if after is None:
         raise ToolFailed("invalid", _("{subject} has come to its end. Set a new one.").format(subject=subject))
+    words = after.when_words(call.now(), call.zone)
     return _changed(
-        call,
-        [alarm],
-        [after],
-        _("{subject} is on: {when_words}.").format(
-            subject=subject, when_words=when_words(after, call.now(), call.zone)
-        ),
+        call, [alarm], [after], _("{subject} is on: {when_words}.").format(subject=subject, when_words=words)
     )
 
 
@@ -262,11 +241,10 @@ async def cancel_all(call: Call) -> Result:
     alarms = changeable(call, _visible(call))
     if not alarms:
         return Result(_("There are no alarms to cancel."), {"alarms": []})
-    words = clauses([listed(alarm, call.now(), call.zone) for alarm in alarms[:NAMED]], len(alarms[NAMED:]))
     form = {1: _("Alarm cancelled: {alarms}."), 2: _("Both alarms cancelled: {alarms}.")}.get(
         len(alarms), _("All {count} alarms cancelled: {alarms}.")
     )
-    return _changed(call, alarms, [None] * len(alarms), form.format(count=len(alarms), alarms=words))
+    return _changed(call, alarms, [], form.format(count=len(alarms), alarms=_listed(call, alarms)))
 
 
 @tool("alarms.change", data=ALARMS, risk="change", limit_seconds=10)
@@ -294,7 +272,7 @@ async def change(
     timed = _new(call, When(meant.at, rule), alarm.name, alarm.room)
     after = replace(alarm, rule=timed.rule, start=timed.start, at=timed.at, due_at=timed.at, ringing_since=None)
     text = _("The {alarm} is now set for {when}.").format(
-        alarm=label(alarm, call.zone), when=when_words(after, call.now(), call.zone)
+        alarm=alarm.label(call.zone), when=after.when_words(call.now(), call.zone)
     )
     return _changed(call, [alarm], [replace(after, missed_at=None, skipped="")], text)
 
@@ -305,18 +283,15 @@ async def due(call: Call) -> Result:
     now, every = call.now(), _all(call)
     ready = [alarm for alarm in every if alarm.due_at is not None and alarm.due_at <= now]
     coming = [(alarm.due_at, alarm) for alarm in every if alarm.due_at is not None and alarm.due_at > now]
-    data = {
-        "due": [saying(alarm, now, call.zone) for alarm in ready],
-        "coming": [
-            {"id": alarm.id, "device": alarm.device, "room": alarm.room, "in_seconds": round(at - now, 3)}
-            for at, alarm in coming
-        ],
-        "next_at": min((at for at, _ in coming), default=None),
-        "now": now,
-    }
+    places = [
+        {"id": alarm.id, "device": alarm.device, "room": alarm.room, "in_seconds": round(at - now, 3)}
+        for at, alarm in coming
+    ]
+    sayings = [alarm.saying(now, call.zone) for alarm in ready]
+    text = _("{count} to ring.").format(count=plural("{count} alarm", "{count} alarms", len(ready)))
     return Result(
-        _("{count} to ring.").format(count=plural("{count} alarm", "{count} alarms", len(ready))),
-        data,
+        text,
+        {"due": sayings, "coming": places, "next_at": min((at for at, _alarm in coming), default=None), "now": now},
     )
 
 
@@ -327,15 +302,11 @@ async def announced(
     """Note that the house has rung these alarms, or told that they went by."""
     now = call.now()
     rung = [alarm for alarm in _all(call) if alarm.id in ids and alarm.due_at is not None and alarm.due_at <= now]
-    if not rung:
-        return Result(_("None of them was ringing."), {"ids": []})
+    after = [alarm.after_ring(now, call.zone) for alarm in rung]
     text = _("{count} rang.").format(count=plural("{count} alarm", "{count} alarms", len(rung)))
     with call.state.transaction():
-        for alarm in rung:
-            rows.put(call, "alarms", asdict(after_ring(alarm, now, call.zone)))
         call.state.run("DELETE FROM alarms WHERE rule = '' AND due_at IS NULL AND missed_at < ?", now - KEPT_SECONDS)
-        receipt = call.receipt(text, before=None, after=None)  # a ring cannot be taken back
-    return Result(text, {"ids": [alarm.id for alarm in rung]}, receipt)
+        return rows.note_said(call, "alarms", rung, after, text, _("None of them was ringing."))
 
 
 async def undo(call: Call, stored_receipt: StoredReceipt) -> Result:
@@ -419,8 +390,12 @@ def _time_and_day(call: Call, time: str, day: str) -> tuple[str, date | None]:
     return (time, understand_day(time, call.now(), call.zone)[0]) if phrase.clocks else ("", _day(call, time))
 
 
+def _listed(call: Call, alarms: Sequence[Alarm]) -> str:
+    return clauses([alarm.listed(call.now(), call.zone) for alarm in alarms[:NAMED]], len(alarms[NAMED:]))
+
+
 def _cancelled(call: Call, alarm: Alarm) -> Result:
-    text = _("Alarm cancelled: {listed}.").format(listed=listed(alarm, call.now(), call.zone))
+    text = _("Alarm cancelled: {listed}.").format(listed=alarm.listed(call.now(), call.zone))
     return _changed(call, [alarm], [None], text)
 
 
@@ -428,25 +403,20 @@ def _all_left_out(call: Call, alarms: list[Alarm], day: date | None) -> Result:
     """Leave out the rings of several alarms on a day, on which one that rings once ends, or the next ring of each."""
     if len(alarms) == 1:
         return _left_out(call, alarms[0], day) if alarms[0].rule else _cancelled(call, alarms[0])
-    words = clauses([listed(alarm, call.now(), call.zone) for alarm in alarms[:NAMED]], len(alarms[NAMED:]))
     form = _("Skipping the next ring of {count} alarms: {alarms}.")
     form = _("{count} alarms will not ring {day}: {alarms}.") if day else form
     on = on_day(day, call.local().date()) if day else ""
-    text = form.format(count=len(alarms), day=on, alarms=words)
+    text = form.format(count=len(alarms), day=on, alarms=_listed(call, alarms))
     return _changed(call, alarms, [_without(call, alarm, day) for alarm in alarms], text)
 
 
 def _without(call: Call, alarm: Alarm, day: date | None) -> Alarm | None:
     """Return an alarm without its rings on a day, or its next one; None when it never rings again."""
     now = call.now()
-    after = without(alarm, day, now, call.zone) if day and alarm.rule else following(alarm, now, call.zone)
+    after = alarm.without(day, now, call.zone) if day and alarm.rule else alarm.following(now, call.zone)
     if after and len(after.skipped.split()) > MOST_SKIPPED:
-        raise ToolFailed(
-            "failed",
-            _("The {label} leaves out {most_skipped} days already. Turn it off.").format(
-                label=label(alarm, call.zone), most_skipped=MOST_SKIPPED
-            ),
-        )
+        full = _("The {label} leaves out {most_skipped} days already. Turn it off.")
+        raise ToolFailed("failed", full.format(label=alarm.label(call.zone), most_skipped=MOST_SKIPPED))
     return after
 
 
@@ -456,20 +426,13 @@ def _left_out(call: Call, alarm: Alarm, day: date | None) -> Result:
     at = alarm.on(day, call.zone) if day else alarm.at
     assert at is not None, "it was chosen because it rings on that day"
     after = _without(call, alarm, day)
-    text = _("Skipping the {label} {left_out_words}.").format(
-        label=label(alarm, call.zone), left_out_words=_left_out_words(alarm, local(at, call.zone), wall)
-    )
-    coming = after if after is None or after.at > now else following(after, now, call.zone)
+    # Where it is called by its time, that need not be said again.
+    words = moment_words(local(at, call.zone), wall) if alarm.name else on_day(local(at, call.zone).date(), wall.date())
+    text = _("Skipping the {label} {left_out_words}.").format(label=alarm.label(call.zone), left_out_words=words)
+    coming = after if after is None or after.at > now else after.following(now, call.zone)
     if coming:
         text += _(" The next is {moment_words}.").format(moment_words=moment_words(local(coming.at, call.zone), wall))
     return _changed(call, [alarm], [after], text)
-
-
-def _left_out_words(alarm: Alarm, at: datetime, now: datetime) -> str:
-    """Return "tomorrow at 7 AM"; without the time where the alarm is called by it."""
-    if alarm.name:
-        return moment_words(at, now)
-    return on_day(at.date(), now.date())
 
 
 def _narrow(call: Call, name: str, time: str, day: date | None = None) -> list[Alarm]:
@@ -492,10 +455,9 @@ def _narrow(call: Call, name: str, time: str, day: date | None = None) -> list[A
         request = _("{wanted} alarm").format(wanted=wanted) if wanted else _("alarm")
         at = _(" at {time}").format(time=one_line(time).removeprefix("at ")) if time.strip() else ""
         at += f" {day_words(day, call.local().date())}" if day else ""
-        there = series([listed(alarm, call.now(), call.zone) for alarm in every[:NAMED]], "and")
-        raise ToolFailed(
-            "not_found", _("There is no {asked}{at}. There is: {there}.").format(asked=request, at=at, there=there)
-        )
+        there = series([alarm.listed(call.now(), call.zone) for alarm in every[:NAMED]], "and")
+        none = _("There is no {asked}{at}. There is: {there}.")
+        raise ToolFailed("not_found", none.format(asked=request, at=at, there=there))
     return changeable(call, alarms)
 
 
@@ -516,8 +478,8 @@ def _on_days(call: Call, alarms: list[Alarm], name: str) -> list[Alarm]:
 def _one(call: Call, matching_alarms: list[Alarm]) -> Alarm:
     if len(matching_alarms) > 1:
         named, more = matching_alarms[:NAMED], len(matching_alarms[NAMED:])
-        messages = [listed(alarm, call.now(), call.zone) for alarm in named]
-        alarms = [shown(alarm, call.now(), call.zone) for alarm in named]  # nobody can mean one that was not named
+        messages = [alarm.listed(call.now(), call.zone) for alarm in named]
+        alarms = [alarm.shown(call.now(), call.zone) for alarm in named]  # nobody can mean one that was not named
         sentence = _("Which alarm: {series}?").format(series=choices(messages, more))
         raise ToolFailed("invalid", sentence, alarms=alarms, more=more)
     return matching_alarms[0]
@@ -565,15 +527,8 @@ def _all(call: Call) -> list[Alarm]:
     return sorted(alarms, key=lambda alarm: (alarm.off, alarm.due_at or alarm.at, alarm.id))
 
 
-def _changed(call: Call, before: list[Alarm], after: list[Alarm | None], text: str) -> Result:
+def _changed(call: Call, before: list[Alarm], after: Sequence[Alarm | None], text: str) -> Result:
     """Write alarms in the place of others, None for one that is gone, with a receipt."""
-    left = [alarm for alarm in after if alarm]
-    with call.state.transaction():
-        for alarm in before:
-            rows.drop(call, "alarms", alarm.id)
-        for alarm in left:
-            rows.put(call, "alarms", asdict(alarm))
-        remainder = [asdict(alarm) for alarm in before], [asdict(alarm) for alarm in left]
-        receipt = call.receipt(text, before=remainder[0] or None, after=remainder[1] or None)
-    data = {"alarms": [shown(alarm, call.now(), call.zone) for alarm in left or before]}
+    receipt = rows.changed(call, "alarms", before, after, text)
+    data = {"alarms": [alarm.shown(call.now(), call.zone) for alarm in filter(None, after) or before]}
     return Result(text, data, receipt)

@@ -77,8 +77,7 @@ async def say(
     with call.state.transaction():
         for old in _forgotten(call):
             rows.drop(call, "broadcast", old)
-        rows.put(call, "broadcast", row)
-        receipt = call.receipt(f"{sentence} “{words}”", before=None, after=row)
+        receipt = rows.changed(call, "broadcast", [], [row], f"{sentence} “{words}”")
     return Result(sentence, {"broadcast": row}, receipt)
 
 
@@ -106,7 +105,7 @@ async def announced(
     call: Call, ids: Annotated[list[str], Field(max_length=MOST_WAITING, description="Ids from broadcast.due")]
 ) -> Result:
     """Note that the house has said these aloud."""
-    return rows.drop_said(call, "broadcast", [row["id"] for row in _waiting(call) if row["id"] in ids])
+    return rows.drop_said(call, "broadcast", [row for row in _waiting(call) if row["id"] in ids])
 
 
 async def undo(call: Call, stored_receipt: StoredReceipt) -> Result:

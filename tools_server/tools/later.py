@@ -220,10 +220,7 @@ async def do(
         **time,
     }
     sentence = _("{when}: {deed}.").format(when=_when_words(call, row), deed=row["text"])
-    with call.state.transaction():
-        rows.put(call, "later", row)
-        receipt = call.receipt(sentence, before=None, after=row)
-    return Result(sentence, {"deed": _shown(row)}, receipt)
+    return Result(sentence, {"deed": _shown(row)}, rows.changed(call, "later", [], [row], sentence))
 
 
 @tool("later.list", data={"deeds": [DEED]}, risk="read", limit_seconds=10)
@@ -246,10 +243,7 @@ async def cancel(
     """Cancel a delayed deed."""
     row = _meant([row for row in _visible(call) if not row["failed"] and row["begun_at"] is None], about)
     text = _("That will not be done: {deed}.").format(deed=row["text"])
-    with call.state.transaction():
-        rows.drop(call, "later", row["id"])
-        receipt = call.receipt(text, before=row, after=None)
-    return Result(text, {"deed": _shown(row)}, receipt)
+    return Result(text, {"deed": _shown(row)}, rows.changed(call, "later", [row], [], text))
 
 
 @house_look("later.due", data={"due": [DUE], "now": float})
@@ -265,14 +259,13 @@ async def announced(
     call: Call, ids: Annotated[list[str], Field(max_length=MOST_DEEDS, description="Ids from later.due")]
 ) -> Result:
     """Note that the house has said that these deeds did not work."""
-    return rows.drop_said(call, "later", [row["id"] for row in _all(call) if row["failed"] and row["id"] in ids])
+    return rows.drop_said(call, "later", [row for row in _all(call) if row["failed"] and row["id"] in ids])
 
 
 async def undo(call: Call, stored_receipt: StoredReceipt) -> Result:
     """Take back what is not done yet, or have it done again at its time."""
     here = {row["id"]: {"at": row["at"], "clock": row["clock"]} for row in _all(call)}
-    after = stored_receipt.after or []
-    left = [row | here.get(row["id"], {}) for row in (after if isinstance(after, list) else [after])]
+    left = [{**row, **here.get(row["id"], {})} for row in rows.listed(stored_receipt.after)]
     return rows.put_back(call, "later", replace(stored_receipt, after=left or None))  # it may have moved with the clock
 
 
@@ -386,7 +379,7 @@ def _as_before(call: Call, tool: str, arguments: Mapping[str, Any], time: dict[s
         return time
     start = datetime.fromisoformat(time["start"])
     undone = [one for one in call.state.receipts(1) if one.turn == call.turn and one.undoes and one.before]
-    for row in undone[0].before if undone and isinstance(undone[0].before, list) else ():
+    for row in rows.listed(undone[0].before) if undone else ():
         if row.get("tool") != tool or json.loads(row["arguments"]) != dict(arguments):
             continue
         before = call.local(row["at"])

@@ -96,8 +96,7 @@ async def leave(
         sentence = _("Your message goes out to everybody.")
     with call.state.transaction():
         _sweep(call)
-        rows.put(call, "messages", row)
-        receipt = call.receipt(sentence, before=None, after=row)
+        receipt = rows.changed(call, "messages", [], [row], sentence)
     return Result(sentence, {"message": _shown(call, row)}, receipt)
 
 
@@ -124,9 +123,7 @@ async def heard(call: Call, message: MessageID = "") -> Result:
         return Result(_("It still waits for those whom it is for."), {"message": _shown(call, row)})
     after: dict[str, Any] = {**row, "heard_at": call.now()}
     sentence = _("Message heard.")
-    with call.state.transaction():
-        rows.put(call, "messages", after)
-        receipt = call.receipt(sentence, before=None, after=None)  # what was heard cannot be unheard
+    receipt = rows.changed(call, "messages", [row], [after], sentence, undo=False)
     return Result(sentence, {"message": _shown(call, after)}, receipt)
 
 
@@ -139,9 +136,7 @@ async def delete(call: Call, message: MessageID = "") -> Result:
     if not may(role_of(call), "household") and not _is_from(call, row) and not _is_to(call, row):
         raise ToolFailed("denied", _("Only a grown-up can delete a message that is for others too."))
     sentence = _("Message deleted.")
-    with call.state.transaction():
-        rows.drop(call, "messages", row["id"])
-        receipt = call.receipt(sentence, before=None, after=None)  # its sound is gone
+    receipt = rows.changed(call, "messages", [row], [], sentence, undo=False)  # its sound is gone
     words = {} if _may_hear(call, row) else {"text": ""}
     return Result(sentence, {"message": _shown(call, row) | words}, receipt)
 
@@ -171,14 +166,9 @@ async def announced(
 ) -> Result:
     """Note that the house has played these to whom they are for."""
     played = [row for row in _all(call) if row["id"] in ids and row["heard_at"] is None]
-    if not played:
-        return Result(_("None of them was to be played."), {"ids": []})
-    with call.state.transaction():
-        for row in played:
-            rows.put(call, "messages", {**row, "heard_at": call.now()})
-        sentence = _("Played: {count}.").format(count=len(played))
-        receipt = call.receipt(sentence, before=None, after=None)  # what was played cannot be unheard
-    return Result(sentence, {"ids": [row["id"] for row in played]}, receipt)
+    after = [{**row, "heard_at": call.now()} for row in played]
+    text = _("Played: {count}.").format(count=len(played))
+    return rows.note_said(call, "messages", played, after, text, _("None of them was to be played."))
 
 
 async def undo(call: Call, stored_receipt: StoredReceipt) -> Result:

@@ -9,7 +9,8 @@ and it stays in the list as missed until somebody acknowledges it.
 from __future__ import annotations
 
 import secrets
-from dataclasses import asdict, replace
+from collections.abc import Sequence
+from dataclasses import replace
 from datetime import tzinfo
 from typing import Annotated, Any
 
@@ -22,21 +23,7 @@ from tools_server.sdk.wording import NAMED, clauses, one_line, spoken
 from tools_server.times.moving import moved, moved_rule
 from tools_server.times.ownership import REMINDERS, refuse_over, role_of
 from tools_server.times.recurrence import local, moment, read
-from tools_server.times.reminder import (
-    AGAIN_SECONDS,
-    EVERYONE,
-    MOST_SAYINGS,
-    Reminder,
-    after_saying,
-    following,
-    holding,
-    listed,
-    promise,
-    same,
-    saying,
-    shown,
-    told_apart,
-)
+from tools_server.times.reminder import AGAIN_SECONDS, EVERYONE, MOST_SAYINGS, Reminder, holding, same, told_apart
 from tools_server.times.spoken_time import moment_words, on_day
 from tools_server.times.when import When, day_in, understand
 from tools_server.times.when_grammar import read_event
@@ -119,7 +106,7 @@ async def add(
         id, what, whom, where, device, made_by=call.actor.person, made_at=call.now(), language=spoken_later()
     )
     reminder = _timed(call, reminder, understood)
-    sentence = f"{promise(reminder, *_seen_by(call))}: {spoken(what)}."
+    sentence = f"{reminder.promise(*_seen_by(call))}: {spoken(what)}."
     return _changed(call, None, reminder, sentence)
 
 
@@ -132,16 +119,16 @@ async def list_reminders(
     """Tell which reminders there are, the next one first; when a day is named, those of that day."""
     reminders = _visible(call)
     if on := day_in(day, call.now(), call.zone):
-        reminders = [reminder for reminder in reminders if reminder.comes_on(on, call.zone)]
+        reminders = [reminder for reminder in reminders if reminder.on(on, call.zone) is not None]
     if wanted := _whom(call, person) if person else "":
         reminders = [reminder for reminder in reminders if same(reminder.person, wanted)]
-    data = {"reminders": [shown(reminder, call.now(), call.zone) for reminder in reminders]}
+    data = {"reminders": [reminder.shown(call.now(), call.zone) for reminder in reminders]}
     if not reminders:
         form = _("There are no reminders for {person}.") if wanted else _("There are no reminders.")
         if on:
             form = _("There are no reminders {day}.")
         return Result(form.format(person=wanted, day=on_day(on, call.local().date()) if on else ""), data)
-    words = clauses([listed(reminder, *_seen_by(call)) for reminder in reminders[:NAMED]], len(reminders[NAMED:]))
+    words = clauses([reminder.listed(*_seen_by(call)) for reminder in reminders[:NAMED]], len(reminders[NAMED:]))
     text = plural(
         "There is {count} reminder: {reminders}.",
         "There are {count} reminders: {reminders}.",
@@ -174,7 +161,7 @@ async def change(
         call,
         reminder,
         after,
-        _("Changed. {promise}: {text}.").format(promise=promise(after, *_seen_by(call)), text=spoken(after.text)),
+        _("Changed. {promise}: {text}.").format(promise=after.promise(*_seen_by(call)), text=spoken(after.text)),
     )
 
 
@@ -193,7 +180,7 @@ async def snooze(call: Call, minutes: Minutes = 10, about: About = "") -> Result
 async def done(call: Call, about: About = "") -> Result:
     """Acknowledge a reminder: it was heard, or the thing is done. A recurring one goes on with its next time."""
     reminder = _found(call, about, prefers_aloud=True)
-    after = following(replace(reminder, missed_at=None), call.now(), call.zone)
+    after = replace(reminder, missed_at=None).following(call.now(), call.zone)
     text = _("Done: {text}.").format(text=spoken(reminder.text))
     if after and after.at is not None:
         text += _(" The next time is {moment_words}.").format(
@@ -215,16 +202,17 @@ async def due(call: Call) -> Result:
     now, every = call.now(), _all(call)
     ready = [reminder for reminder in every if reminder.due_at is not None and reminder.due_at <= now]
     coming = [reminder.due_at for reminder in every if reminder.due_at is not None and reminder.due_at > now]
-    data = {
-        "due": [saying(reminder, call.now(), call.zone) for reminder in ready],
-        "next_at": min(coming, default=None),
-        "now": now,
-        "waiting_for": sorted({reminder.heard for reminder in every if reminder.heard}),
-    }
-    return Result(
-        _("{count} to be said.").format(count=plural("{count} reminder", "{count} reminders", len(ready))),
-        data,
-    )
+    waiting_for = sorted({reminder.heard for reminder in every if reminder.heard})
+    waits = {"next_at": min(coming, default=None), "now": now, "waiting_for": waiting_for}
+    return Result(_to_be_said(ready), _sayings(call, ready) | waits)
+
+
+def _to_be_said(reminders: Sequence[Reminder]) -> str:
+    return _("{count} to be said.").format(count=plural("{count} reminder", "{count} reminders", len(reminders)))
+
+
+def _sayings(call: Call, reminders: Sequence[Reminder]) -> dict[str, Any]:
+    return {"due": [reminder.saying(call.now(), call.zone) for reminder in reminders]}
 
 
 Ids = Annotated[list[str], Field(max_length=MOST_REMINDERS, description="Ids from reminders.due")]
@@ -235,16 +223,13 @@ async def announced(call: Call, ids: Ids) -> Result:
     """Note that the house has said these reminders. Until somebody acknowledges one, it is said again."""
     now = call.now()
     reminders = [r for r in _all(call) if r.id in ids and r.due_at is not None and r.due_at <= now]
-    if not reminders:
-        return Result(_("None of them was to be said."), {"ids": []})
+    after = [reminder.after_saying(now, call.zone) for reminder in reminders]
     text = _("{count} said.").format(count=plural("{count} reminder", "{count} reminders", len(reminders)))
     with call.state.transaction():
-        for reminder in reminders:
-            _write(call, reminder, after_saying(reminder, now, call.zone))
+        result = rows.note_said(call, "reminders", reminders, after, text, _("None of them was to be said."))
         old = "due_at IS NULL AND heard = '' AND coalesce(missed_at, at) < ?"
         call.state.run(f"DELETE FROM reminders WHERE {old}", now - UNANSWERED_SECONDS)  # noqa: S608  # no value in it
-        receipt = call.receipt(text, before=None, after=None)  # what was said was said
-    return Result(text, {"ids": [reminder.id for reminder in reminders]}, receipt)
+    return result
 
 
 @tool("reminders.heard", data={"due": [DUE]}, risk="change", agents=("house",), idempotent=True, limit_seconds=10)
@@ -260,15 +245,9 @@ async def heard(
     if not waiting:
         return Result(_("Nothing waits for that."), {"due": []})
     ready = [replace(r, heard="", at=now, due_at=now, room=one_line(room), device=one_line(device)) for r in waiting]
-    with call.state.transaction():
-        for before, after in zip(waiting, ready, strict=True):
-            _write(call, before, after)
-        receipt = call.receipt(_("{one_line} was heard.").format(one_line=one_line(person)), before=None, after=None)
-    return Result(
-        _("{count} to be said.").format(count=plural("{count} reminder", "{count} reminders", len(ready))),
-        {"due": [saying(r, call.now(), call.zone) for r in ready]},
-        receipt,
-    )
+    was_heard = _("{one_line} was heard.").format(one_line=one_line(person))
+    receipt = rows.changed(call, "reminders", waiting, ready, was_heard, undo=False)
+    return Result(_to_be_said(ready), _sayings(call, ready), receipt)
 
 
 async def undo(call: Call, stored_receipt: StoredReceipt) -> Result:
@@ -358,7 +337,7 @@ def _found(call: Call, words: str, *, prefers_aloud: bool = False) -> Reminder:
     if len(apart) > 1:
         named, more = [*reversed(apart)][:NAMED], len(apart) - NAMED  # the next one first, as they were found
         *others, last = [*named, _("one of {more} more").format(more=more)] if more > 0 else named
-        rows = [shown(apart[label], call.now(), call.zone) for label in named]
+        rows = [apart[label].shown(call.now(), call.zone) for label in named]
         request = _("Which reminder: {join}, or {last}?").format(join=", ".join(others), last=last)
         raise ToolFailed("invalid", request, reminders=rows, more=max(more, 0))
     return reminders[0]
@@ -400,21 +379,11 @@ def _all(call: Call) -> list[Reminder]:
     return sorted(reminders, key=lambda reminder: (reminder.due_at is None, reminder.due_at or reminder.made_at))
 
 
-def _write(call: Call, before: Reminder | None, after: Reminder | None) -> None:
-    if after:
-        rows.put(call, "reminders", asdict(after))
-    elif before:
-        rows.drop(call, "reminders", before.id)
-
-
 def _changed(call: Call, before: Reminder | None, after: Reminder | None, text: str) -> Result:
-    remainder = asdict(before) if before else None
-    with call.state.transaction():
-        _write(call, before, after)
-        receipt = call.receipt(text, before=remainder, after=asdict(after) if after else None)
+    receipt = rows.changed(call, "reminders", [before], [after], text)
     subject = after or before
     if before and any(
         _telling(reminder) == _telling(before) for reminder in _visible(call) if reminder.id != before.id
     ):
         text += _(" There is another one like it, which stays.")
-    return Result(text, {"reminder": shown(subject, call.now(), call.zone)} if subject else {}, receipt)
+    return Result(text, {"reminder": subject.shown(call.now(), call.zone)} if subject else {}, receipt)

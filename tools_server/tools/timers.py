@@ -11,7 +11,7 @@ import re
 import secrets
 import sqlite3
 from collections.abc import Sequence
-from dataclasses import asdict, replace
+from dataclasses import replace
 from difflib import get_close_matches
 from typing import Annotated, Any
 
@@ -175,11 +175,8 @@ async def cancel_all(call: Call, room: Room = "") -> Result:
     text = {1: _("Timer cancelled."), 2: _("Both timers cancelled.")}.get(
         len(timers), _("All {count} timers cancelled.").format(count=len(timers))
     )
-    with call.state.transaction():
-        for timer in timers:
-            rows.drop(call, "timers", timer.id)
-        receipt = call.receipt(text, before=[asdict(timer) for timer in timers], after=None)
-    return Result(text, {"timers": [_shown(timer, call.now()) for timer in timers]}, receipt)
+    data = {"timers": [_shown(timer, call.now()) for timer in timers]}
+    return Result(text, data, rows.changed(call, "timers", timers, (), text))
 
 
 @tool("timers.pause", data={"timer": TIMER}, risk="change", idempotent=True, limit_seconds=10)
@@ -321,17 +318,12 @@ async def announced(
     now = call.now()
     ended = [timer for timer in _waiting(call) if timer.id in ids and timer.ended(now)]
     ended += [timer for timer in _ringing(call) if timer.id in ids and not ringing]
-    if not ended:
-        return Result(_("Nothing was waiting to be announced."), {"ids": []})
+    after = [timer.announced(now, ringing=ringing) for timer in ended]
     text = _("1 timer announced.") if len(ended) == 1 else _("{count} timers announced.").format(count=len(ended))
     with call.state.transaction():
-        for timer in ended:
-            announced_at = now if timer.announced_at is None else timer.announced_at
-            values = announced_at, ringing, timer.id
-            call.state.run("UPDATE timers SET announced_at = ?, ringing = ? WHERE id = ?", *values)
+        result = rows.note_said(call, "timers", ended, after, text, _("Nothing was waiting to be announced."))
         _forget(call)
-        receipt = call.receipt(text, before=None, after=None)  # what was said aloud cannot be unsaid
-    return Result(text, {"ids": [timer.id for timer in ended]}, receipt)
+    return result
 
 
 # ── taking it back ─────────────────────────────────────────────────────────────────────────────────
@@ -342,24 +334,18 @@ async def undo(call: Call, stored_receipt: StoredReceipt) -> Result:
 
     One that has ended meanwhile comes back as announced, for the answer says so.
     """
-    now, before, after = call.now(), _kept_timers(stored_receipt.before), _kept_timers(stored_receipt.after)
+    now = call.now()
+    before, after = (
+        [Timer(**row) for row in rows.listed(half)] for half in (stored_receipt.before, stored_receipt.after)
+    )
     _refuse_changed(call, before, after)
     refuse_over(MOST_TIMERS, len(_waiting(call)) + len(before) - len(after), TIMERS)
     back = [replace(timer, announced_at=now) if timer.ended(now) else timer for timer in before]
     text = _put_back_sentence(back, after, now)
     with call.state.transaction():
-        for timer in after:
-            rows.drop(call, "timers", timer.id)
-        for timer in back:
-            rows.put(call, "timers", asdict(timer))
         note_clock(call)
-        receipt = call.receipt(text, before=stored_receipt.after, after=[asdict(timer) for timer in back] or None)
+        receipt = rows.changed(call, "timers", after, back, text)
     return Result(text, {"timers": [_shown(timer, now) for timer in back or after]}, receipt)
-
-
-def _kept_timers(rows: Any) -> list[Timer]:
-    """Return the timers of a receipt: one, several or none."""
-    return [Timer(**row) for row in (rows if isinstance(rows, list) else [rows] if rows else [])]
 
 
 def _refuse_changed(call: Call, before: Sequence[Timer], after: Sequence[Timer]) -> None:
@@ -437,46 +423,28 @@ def _narrow(call: Call, timers: Sequence[Timer], name: str, seconds: int, room: 
     matching_timers = list(timers)
     if wanted := plain_name(name):
         matching_timers = _named(matching_timers, wanted)
-        if not matching_timers and _ID.fullmatch(wanted):
-            raise ToolFailed(
-                "not_found",
-                _("That timer is over. {what_there_is}").format(what_there_is=what_there_is(timers)),
-                timers=[],
-            )
-        if not matching_timers:
-            raise ToolFailed(
-                "not_found",
-                _("There is no {wanted} timer. {what_there_is}").format(
-                    wanted=noun(wanted), what_there_is=what_there_is(timers)
-                ),
-                timers=[],
-            )
+        is_over = _ID.fullmatch(wanted)
+        form = _("That timer is over. {what_there_is}") if is_over else _("There is no {wanted} timer. {what_there_is}")
+        _refuse_none(matching_timers, timers, form, wanted=noun(wanted))
     if seconds:
         matching_timers = [timer for timer in matching_timers if timer.seconds == seconds]
-        if not matching_timers:
-            raise ToolFailed(
-                "not_found",
-                _("There is no {adjective} timer. {what_there_is}").format(
-                    adjective=adjective(seconds), what_there_is=what_there_is(timers)
-                ),
-                timers=[],
-            )
+        form = _("There is no {adjective} timer. {what_there_is}")
+        _refuse_none(matching_timers, timers, form, adjective=adjective(seconds))
     if room := plain_room(room):
         matching_timers = [timer for timer in matching_timers if timer.room.casefold() == room.casefold()]
-        if not matching_timers:
-            raise ToolFailed(
-                "not_found",
-                _("There is no such timer in {room:the}. {what_there_is}").format(
-                    room=place(noun(room)), what_there_is=what_there_is(timers)
-                ),
-                timers=[],
-            )
+        form = _("There is no such timer in {room:the}. {what_there_is}")
+        _refuse_none(matching_timers, timers, form, room=place(noun(room)))
     elif len(matching_timers) > 1:
         # "Cancel the timer", with one in this room and one in another: this room's is meant.
         matching_timers = [
             timer for timer in matching_timers if call.actor.room and timer.room == call.actor.room
         ] or matching_timers
     return matching_timers
+
+
+def _refuse_none(matching_timers: Sequence[Timer], timers: Sequence[Timer], form: str, **values: object) -> None:
+    if not matching_timers:
+        raise ToolFailed("not_found", form.format(what_there_is=what_there_is(timers), **values), timers=[])
 
 
 def _named(timers: Sequence[Timer], wanted: str) -> list[Timer]:
@@ -588,11 +556,8 @@ def _changed(call: Call, before: Timer | None, after: Timer | None, text: str) -
     assert subject
     with call.state.transaction():
         if after:
-            rows.put(call, "timers", asdict(after))
             note_clock(call)
-        else:
-            rows.drop(call, "timers", subject.id)
-        receipt = call.receipt(text, before=before and asdict(before), after=after and asdict(after))
+        receipt = rows.changed(call, "timers", [before], [after], text)
     return Result(text, _data(subject, now), receipt)
 
 
