@@ -291,16 +291,10 @@ DEVICE = dict.fromkeys(("id", "name", "room", "floor", "kind", "shape"), str) | 
 def shown(device: Device) -> dict[str, Any]:
     """Return a device as JSON."""
     return {
-        "id": device.id,
-        "name": device.name,
+        **{name: getattr(device, name) for name in ("id", "name", "room", "floor", "kind", "shape", "reachable")},
         "aliases": list(device.aliases),
-        "room": device.room,
-        "floor": device.floor,
-        "kind": device.kind,
-        "shape": device.shape,
         "can": sorted(device.can),
         "state": dict(device.state),
-        "reachable": device.reachable,
         **({"status": words} if (words := status(device)) else {}),
         **({"lacks": device.lacks} if device.lacks else {}),
     }

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
-from typing import Protocol
 
 import anyio
 from pydantic import BaseModel, ConfigDict, Field
 
 from tools_server.hubs.devices import Device, Floor, FloorPlan, Room, State, plain
 from tools_server.hubs.home_assistant import HomeAssistant, HomeAssistantSettings
+from tools_server.hubs.hub import Hub
 from tools_server.hubs.mqtt import Mqtt, MqttSettings
 from tools_server.hubs.scripted import Scripted, ScriptedHubSettings
 from tools_server.reach.outside import Outside
@@ -29,18 +29,6 @@ class HomeSettings(BaseModel):
     floors: dict[str, list[str]] = Field(default_factory=dict)  # a floor → its rooms
     room_aliases: dict[str, str] = Field(default_factory=dict)  # another name → a room
     floor_aliases: dict[str, str] = Field(default_factory=dict)  # another name → a floor
-
-
-class Hub(Protocol):
-    """Whatever devices are connected to."""
-
-    async def run(self) -> None:
-        """Stay connected, until cancelled."""
-        ...
-
-    async def tell(self, id: str, wanted: State) -> None:
-        """Have a device take a state. Raises OSError."""
-        ...
 
 
 class Home:

@@ -6,7 +6,6 @@ there.
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -17,23 +16,20 @@ from pydantic import BaseModel, ConfigDict, model_validator
 
 from tools_server.hubs.devices import Device, Floor, FloorPlan, Room, spoken_name
 from tools_server.hubs.home_assistant_words import SEARCH_MEDIA, RegistryEntity, has, kind_of, services
+from tools_server.hubs.hub import Hub
 from tools_server.reach import websocket
 from tools_server.reach.outside import Outside
 from tools_server.reach.tls import refuse_in_the_clear
 from tools_server.reach.websocket import Hung, JsonSocket
 from tools_server.values.language import text as _
-from wall.backoff import Backoff
 
 ANSWER_SECONDS = 10.0
 SAY_SECONDS = 18.0  # Home Assistant answers when its satellite has said it; the house waits 20
 SATELLITE = "assist_satellite."
 AWAY = ("unavailable", "unknown")
-FIRST_BACKOFF_SECONDS = 0.5
-LONGEST_BACKOFF_SECONDS = 60.0
 MOST_DEVICES = 2000
 _REGISTRIES = {"floor": "floor_id", "area": "area_id", "device": "id", "entity": "entity_id"}  # and what names a row
 _KEYS = (*_REGISTRIES.values(), "device_id", "unique_id")
-log = logging.getLogger(__name__)
 
 
 class HomeAssistantSettings(BaseModel):
@@ -62,14 +58,15 @@ class _Waiting:
     answer: Mapping[str, Any] = field(default_factory=dict)
 
 
-class HomeAssistant:
+class HomeAssistant(Hub):
     """Home Assistant, as a hub of devices."""
 
+    name = "home_assistant"
+
     def __init__(self, settings: HomeAssistantSettings, outside: Outside, turned: Callable[[bool], None]) -> None:
-        """Tell `turned` of every change: with True when the devices themselves, not only their states, differ."""
+        super().__init__(turned)
         self._settings = settings
         self._outside = outside
-        self._turned = turned
         self._states: dict[str, Mapping[str, Any]] = {}
         self._aliases: dict[str, Any] = {}  # by entity
         self._fahrenheit = False
@@ -78,7 +75,6 @@ class HomeAssistant:
         self._waiting: dict[int, _Waiting] = {}
         self._number = 0
         self._stale = anyio.Event()  # set when a registry changed
-        self.connected = False
 
     def devices(self, elsewhere: set[str] = frozenset()) -> list[Device]:  # type: ignore[assignment]
         """Return every device, reachable or not, but those whose own ids another hub already shows."""
@@ -164,27 +160,11 @@ class HomeAssistant:
 
     # ── the connection ─────────────────────────────────────────────────────────────────────────────
 
-    async def run(self) -> None:
-        """Stay connected, until cancelled."""
-        backoff = Backoff(FIRST_BACKOFF_SECONDS, LONGEST_BACKOFF_SECONDS)
-        while True:
-            try:
-                await self._session()
-            except (OSError, ValueError) as trouble:  # TimeoutError is one
-                log.warning("home_assistant unreachable=%s", trouble)
-            finally:
-                worked = self.connected
-                self._lost()
-            await anyio.sleep(backoff.wait_seconds(worked=worked))
-
-    def _lost(self) -> None:
+    def _hang_up(self) -> None:
         self._socket = None
         for waiting in self._waiting.values():
             waiting.done.set()
         self._waiting = {}
-        if self.connected:
-            self.connected = False
-            self._turned(True)
 
     async def _session(self) -> None:
         url = self._settings.url.rstrip("/").replace("http", "ws", 1) + "/api/websocket"
@@ -192,28 +172,10 @@ class HomeAssistant:
             with anyio.fail_after(ANSWER_SECONDS):
                 await self._enter(opened)
             self._socket = opened
-            trouble: list[OSError] = []
-
-            async def hear() -> None:
-                # A group would wrap what is raised in it; the one reason is wanted.
-                try:
-                    while True:
-                        self._heard(await opened.receive())
-                except OSError as lost:
-                    trouble.append(lost)
-                    tasks.cancel_scope.cancel()
-
-            async def learn() -> None:
-                try:
-                    await self._learn()
-                except OSError as lost:
-                    trouble.append(lost)
-                    tasks.cancel_scope.cancel()
-
             async with anyio.create_task_group() as tasks:
-                tasks.start_soon(hear)
-                tasks.start_soon(learn)
-            raise trouble[0]
+                tasks.start_soon(self._learn)
+                while True:
+                    self._heard(await opened.receive())
 
     async def _enter(self, opened: JsonSocket) -> None:
         assert self._settings.token_file

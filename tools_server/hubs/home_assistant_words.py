@@ -12,7 +12,7 @@ from typing import Any
 
 from tools_server.hubs.devices import Device, Kind, spoken_name
 
-_KINDS: Mapping[str, Kind] = {
+KINDS: Mapping[str, Kind] = {  # by what Home Assistant calls the domain of an entity
     **{"light": "light", "switch": "switch", "input_boolean": "switch", "siren": "switch", "humidifier": "switch"},
     **{"climate": "climate", "cover": "cover", "lock": "lock", "media_player": "media", "fan": "fan"},
     **{"sensor": "sensor", "binary_sensor": "sensor", "scene": "scene", "script": "scene"},
@@ -38,7 +38,7 @@ MOST = 1e12  # of what anything measures
 
 def kind_of(entity: str) -> Kind | None:
     """Return the kind of an entity; None when nobody speaks to its kind."""
-    return _KINDS.get(entity.partition(".")[0])
+    return KINDS.get(entity.partition(".")[0])
 
 
 def has(features: Any, flag: int) -> bool:

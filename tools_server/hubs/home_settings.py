@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 from tools_server.hubs.deeds import Deed, home_of, refuse_guarded
@@ -57,38 +56,16 @@ _AT_ITS_END: Mapping[str, tuple[str, str]] = {  # less, more
 }
 
 
-@dataclass(frozen=True, slots=True)
-class Values:
-    """What was said of a setting; each has a value that stands for nothing said."""
-
-    brightness: int = -1
-    colour: str = ""
-    kelvin: int = 0
-    temperature: float = 0
-    position: int = -1
-    volume: int = -1
-    speed: int = -1
-    mode: str = ""
-    unit: str = ""
-
-    def given(self) -> dict[str, Any]:
-        """Return those that were said."""
-        every = {
-            "brightness": (self.brightness, self.brightness >= 0),
-            "colour": (self.colour, bool(self.colour)),
-            "kelvin": (self.kelvin, self.kelvin >= 1000),
-            "temperature": (self.temperature, self.temperature > 0),
-            "position": (self.position, self.position >= 0),
-            "volume": (self.volume, self.volume >= 0),
-            "speed": (self.speed, self.speed >= 0),
-            "mode": (self.mode, bool(self.mode.strip())),
-        }
-        return {name: value for name, (value, was_said) in every.items() if was_said}
+def _was_said(name: str, value: Any) -> bool:
+    """Whether a value is not the one that stands for nothing said."""
+    if isinstance(value, str):
+        return bool(value.strip())
+    return bool(value > 0 if name == "temperature" else value >= (1000 if name == "kelvin" else 0))
 
 
-def settings(call: Call, target: DeviceTarget, values: Values) -> list[Deed]:
+def settings(call: Call, target: DeviceTarget, values: Mapping[str, Any], unit: str) -> list[Deed]:
     """Return which device is to be set to what. Raises `ToolFailed`."""
-    wanted = values.given()
+    wanted = {name: value for name, value in values.items() if _was_said(name, value)}
     if not wanted:
         raise ToolFailed(
             "invalid", _("Set it to what: a brightness, a colour, a temperature, a position, a volume or a speed?")
@@ -97,10 +74,10 @@ def settings(call: Call, target: DeviceTarget, values: Values) -> list[Deed]:
     if not kinds:
         raise ToolFailed("invalid", _("Those are settings of different devices. Say one of them at a time."))
     if "colour" in wanted:
-        wanted["colour"] = _colour(values.colour)
+        wanted["colour"] = _colour(wanted["colour"])
     devices = _of(call, target, kinds)
     refuse_guarded(devices, wanted)
-    return [(device, _fitted(device, wanted, values.unit)) for device in devices]
+    return [(device, _fitted(device, wanted, unit)) for device in devices]
 
 
 def _of(call: Call, target: DeviceTarget, kinds: Sequence[Kind]) -> list[Device]:

@@ -21,19 +21,17 @@ from paho.mqtt.enums import CallbackAPIVersion
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 from tools_server.hubs.devices import Device
+from tools_server.hubs.hub import Hub
 from tools_server.hubs.mqtt_commands import commands
 from tools_server.hubs.mqtt_discovery import DiscoveredDevice, Unclear, discovered
 from tools_server.hubs.mqtt_states import value_at
 from tools_server.reach.outside import Outside
 from tools_server.reach.tls import Tls, allowed, context
 from tools_server.values.language import text as _
-from wall.backoff import Backoff
 
 CONNECT_SECONDS = 10.0
 KEEPALIVE_SECONDS = 30
 SETTLE_SECONDS = 5.0  # after which every retained config has come again, so what has not come is gone
-FIRST_BACKOFF_SECONDS = 0.5
-LONGEST_BACKOFF_SECONDS = 60.0
 MOST_DEVICES = 2000
 STATE_BYTES = 64 * 1024
 log = logging.getLogger(__name__)
@@ -94,18 +92,18 @@ class _Client(paho.Client):
         return self._outside.dial(self._host, self._port, CONNECT_SECONDS)
 
 
-class Mqtt:
+class Mqtt(Hub):
     """The broker, as a hub of devices."""
 
+    name = "mqtt"
+
     def __init__(self, settings: MqttSettings, outside: Outside, turned: Callable[[bool], None]) -> None:
-        """Tell `turned` of every change: with True when the devices themselves, not only their states, differ."""
+        super().__init__(turned)
         self._settings = settings
         self._outside = outside
-        self._turned = turned
         self._known: dict[str, _Known] = {}
         self._by_config: dict[str, list[str]] = {}  # config topic → the ids it describes
         self._client: _Client | None = None
-        self.connected = False
 
     def devices(self) -> list[Device]:
         """Return every device, reachable or not."""
@@ -128,29 +126,12 @@ class Mqtt:
 
     # ── the connection ─────────────────────────────────────────────────────────────────────────────
 
-    async def run(self) -> None:
-        """Stay connected, until cancelled."""
-        backoff = Backoff(FIRST_BACKOFF_SECONDS, LONGEST_BACKOFF_SECONDS)
-        while True:
-            try:
-                await self._session()
-            except (OSError, ValueError) as trouble:
-                log.warning("mqtt broker=%s unreachable=%s", self._settings.host, trouble)
-            finally:
-                worked = self.connected
-                self._lost()
-            await anyio.sleep(backoff.wait_seconds(worked=worked))
-
-    def _lost(self) -> None:
+    def _hang_up(self) -> None:
         client, self._client = self._client, None
         if client:
             client.disconnect()
-        if self.connected:
-            self.connected = False
-            self._turned(True)
 
     async def _session(self) -> None:
-        """Connect, and return when the connection is lost. Raises OSError when there was none."""
         client = self._made()
         await anyio.to_thread.run_sync(
             client.connect, self._settings.host, self._settings.port, KEEPALIVE_SECONDS, abandon_on_cancel=True

@@ -13,7 +13,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from tools_server.hubs.devices import Device, Kind, spoken_name
+from tools_server.hubs.devices import Device, spoken_name
+from tools_server.hubs.home_assistant_words import KINDS
 from tools_server.hubs.mqtt_states import (
     TEMPLATE,
     Listen,
@@ -27,23 +28,8 @@ from tools_server.hubs.mqtt_states import (
 
 LARGEST_BYTES = 64 * 1024  # of a config; real ones are a tenth of it
 MOST_PARTS = 64  # components of one device
-_KINDS: Mapping[str, Kind] = {
-    "light": "light",
-    "switch": "switch",
-    "climate": "climate",
-    "cover": "cover",
-    "lock": "lock",
-    "fan": "fan",
-    "humidifier": "switch",
-    "siren": "switch",
-    "vacuum": "vacuum",
-    "lawn_mower": "mower",
-    "valve": "valve",
-    "device_tracker": "person",
-    "sensor": "sensor",
-    "binary_sensor": "sensor",
-    "scene": "scene",
-}
+_UNHEARD_OF = {"input_boolean", "media_player", "script", "person"}  # what nobody discovers over MQTT
+_KINDS = {component: kind for component, kind in KINDS.items() if component not in _UNHEARD_OF}
 _TOPIC = re.compile(r"(?P<component>[a-z_]+)/(?:(?P<node>[A-Za-z0-9_-]+)/)?(?P<object>[A-Za-z0-9_-]+)/config")
 _SHORT: Mapping[str, str] = {
     "act_stat_t": "activity_state_topic",

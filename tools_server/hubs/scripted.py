@@ -17,6 +17,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_valida
 
 from tools_server.hubs.devices import Device, Floor, FloorPlan, Kind, Room, State
 from tools_server.hubs.home_words import COLOURS
+from tools_server.hubs.hub import Hub
 
 CAN: Mapping[Kind, tuple[str, ...]] = {  # what there is to be done with each kind
     "light": ("on", "brightness", "colour", "kelvin"),
@@ -112,12 +113,14 @@ def read_house(file: Path) -> ScriptedHouse:
         raise ValueError(f"{file} is not JSON: {wrong}") from wrong
 
 
-class Scripted:
+class Scripted(Hub):
     """The house of a file, as a hub of devices."""
 
+    name = "scripted"
+
     def __init__(self, file: Path, turned: Callable[[bool], None]) -> None:
+        super().__init__(turned)
         house = read_house(file)
-        self._turned = turned
         self._plan = FloorPlan(
             tuple(Room(room.name, room.floor, tuple(room.aliases)) for room in house.rooms),
             tuple(Floor(floor.name, tuple(floor.aliases)) for floor in house.floors),
@@ -133,8 +136,7 @@ class Scripted:
         """Return the rooms and floors."""
         return self._plan
 
-    async def run(self) -> None:
-        """Be there, until cancelled."""
+    async def _session(self) -> None:
         await anyio.sleep_forever()
 
     async def tell(self, id: str, wanted: State) -> None:

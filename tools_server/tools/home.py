@@ -228,9 +228,10 @@ async def set_device(
     unit: Unit = "",
 ) -> Result:
     """Set a device: brightness, colour, the heating's temperature or mode, a blind's position, a volume, a speed."""
-    values = home_settings.Values(brightness, colour, kelvin, temperature, position, volume, speed, mode, unit)
+    values = {"brightness": brightness, "colour": colour, "kelvin": kelvin, "temperature": temperature}
+    values |= {"position": position, "volume": volume, "speed": speed, "mode": mode}
     target = DeviceTarget(device, room, kind, call.actor.room, everything, floor, shape)
-    return await done(call, home_settings.settings(call, target, values))
+    return await done(call, home_settings.settings(call, target, values, unit))
 
 
 @tool("home.adjust", data=DEVICES, risk="change", limit_seconds=15)
