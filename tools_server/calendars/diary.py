@@ -217,9 +217,8 @@ async def write(call: Call, sheet: CalendarPaper, text: str | None) -> tuple[dic
         else:
             call.home.replace(sheet.file, text.encode(), sheet.version)
         root = call.agent.roots[0]
-        return file_state(root, sheet.file, sheet.text), file_state(
-            root, sheet.file, text
-        ) if text is not None else None
+        after = None if text is None else file_state(root, sheet.file, text)
+        return file_state(root, sheet.file, sheet.text), after
     assert isinstance(sheet.version, str)
     before = CalendarObject(sheet.file, sheet.version, sheet.text)
     if text is None:

@@ -222,11 +222,8 @@ async def add(
         last = clock(stop) if stop.date() == begin.date() else moment_words(stop, call.local())
         words += _(" until {day_words}").format(day_words=last)
     sentence = _("Added {told}{often}.").format(told=words, often=often)
-    return Result(
-        sentence,
-        {"event": _shown(event, server.name if server else "")},
-        call.receipt(sentence, before=None, after=after),
-    )
+    data = {"event": _shown(event, server.name if server else "")}
+    return Result(sentence, data, call.receipt(sentence, before=None, after=after))
 
 
 @event_tool("calendar.change", data={"event": EVENT}, risk="change")
@@ -262,36 +259,32 @@ async def change(
         raise ToolFailed(
             "invalid", _("A series keeps its days. Remove it and add it anew on the other days.")
         ) from None
-    before, after = await diary.write(call, occurrence.sheet, text)
-    now = call.local()
-    series = _("all of {title}").format(title=spoken(event.title)) if whole_series and event.series else ""
-    becomes = when(begin, stop, all_day, now, with_day=True)
-    if moved and not (new_title or place):
-        sentence = capital(_("{title} is moved to {when}.").format(title=series or spoken(event.title), when=becomes))
+    title, place = wanted.title or event.title, wanted.place or event.place
+    becomes = when(begin, stop, all_day, call.local(), with_day=True)
+    if moved and not (wanted.title or wanted.place):
+        whole = _("all of {title}").format(title=spoken(title)) if whole_series and event.series else spoken(title)
+        sentence = capital(_("{title} is moved to {when}.").format(title=whole, when=becomes))
     else:
-        sentence = capital(
-            _("{which} is now {title}, {when}{at}.").format(
-                which=series or event_text(event, now, with_day=True),
-                title=spoken(wanted.title or event.title),
-                when=becomes,
-                at=_(", at {place}").format(place=spoken(wanted.place)) if wanted.place else "",
-            )
-        )
+        at = _(", at {place}").format(place=spoken(place)) if wanted.place else ""
+        which = _which(call, event, whole_series)
+        now = _("{which} is now {title}, {when}{at}.").format(which=which, title=spoken(title), when=becomes, at=at)
+        sentence = capital(now)
+    changed = replace(event, title=title, start=begin, end=stop, all_day=all_day, place=place)
+    return await _written(call, occurrence, text, changed, sentence)
+
+
+def _which(call: Call, event: Event, whole_series: bool) -> str:
+    if whole_series and event.series:
+        return _("all of {title}").format(title=spoken(event.title))
+    return event_text(event, call.local(), with_day=True)
+
+
+async def _written(call: Call, occurrence: Occurrence, text: str | None, event: Event, sentence: str) -> Result:
+    """Write the text that an event stands in anew, None for none, and tell of the event."""
+    before, after = await diary.write(call, occurrence.sheet, text)
+    data = {"event": _shown(event, occurrence.sheet.calendar, _id(occurrence))}
     receipt = call.receipt(sentence, before=before, after=after)
-    changed = replace(
-        event,
-        title=wanted.title or event.title,
-        start=begin,
-        end=stop,
-        all_day=all_day,
-        place=wanted.place or event.place,
-    )
-    return Result(
-        sentence,
-        {"event": _shown(changed, occurrence.sheet.calendar, _id(occurrence))},
-        receipt,
-        untrusted=_of_others(occurrence),
-    )
+    return Result(sentence, data, receipt, untrusted=_of_others(occurrence))
 
 
 async def _remove_question(call: Call, title: str, day: str, whole_series: bool) -> str:
@@ -310,20 +303,8 @@ async def remove(call: Call, title: Meant, day: Day = "", whole_series: Whole = 
     occurrence = await _meant(call, title, day, guess=False)
     event = occurrence.event
     text = events.without(occurrence.sheet.text, event, call.local(), call.zone, whole=whole_series)
-    before, after = await diary.write(call, occurrence.sheet, text)
-    gone = (
-        _("all of {title}").format(title=spoken(event.title))
-        if whole_series and event.series
-        else event_text(event, call.local(), with_day=True)
-    )
-    sentence = _("Removed {gone}.").format(gone=gone)
-    receipt = call.receipt(sentence, before=before, after=after)
-    return Result(
-        sentence,
-        {"event": _shown(event, occurrence.sheet.calendar, _id(occurrence))},
-        receipt,
-        untrusted=_of_others(occurrence),
-    )
+    sentence = _("Removed {gone}.").format(gone=_which(call, event, whole_series))
+    return await _written(call, occurrence, text, event, sentence)
 
 
 async def undo(call: Call, receipt: StoredReceipt) -> Result:
@@ -448,11 +429,8 @@ def _server(call: Call, wanted: str) -> CalendarAccount | None:
     if wanted and name not in servers and name not in ("home", "local", "files", "calendar"):
         near = get_close_matches(name, servers, n=1)
         hint = _(" The nearest is {name}.").format(name=servers[near[0]].name) if near else ""
-        raise ToolFailed(
-            "not_found",
-            _("There is no calendar called {one_line}.{hint}").format(one_line=spoken(one_line(wanted)), hint=hint),
-            nearest=near,
-        )
+        text = _("There is no calendar called {one_line}.{hint}").format(one_line=spoken(one_line(wanted)), hint=hint)
+        raise ToolFailed("not_found", text, nearest=near)
     return servers.get(name)
 
 

@@ -24,6 +24,7 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from tools_server.post.mail import (
     Account,
+    Mailbox,
     MailEntry,
     MailFailed,
     MailGone,
@@ -238,22 +239,12 @@ async def _one(call: Call, id: str) -> tuple[Account, MailEntry]:
         raise ToolFailed("invalid", _("That is not the id of a mail: email.list tells the ids."))
     account = _account(call, name)
     epoch, number = map(int, rest)
-
-    def work(streams: Streams) -> MailEntry:
-        with mailbox(account, streams) as opened:
-            return opened.one(epoch, number)
-
-    return account, await _worked(call, work)
+    return account, await _worked(call, account, lambda opened: opened.one(epoch, number))
 
 
 async def _searched(call: Call, name: str, wanted: Wanted, count: int, what: str) -> Result:
     account = _account(call, name)
-
-    def work(streams: Streams) -> tuple[list[MailEntry], int]:
-        with mailbox(account, streams) as opened:
-            return opened.search(wanted, count)
-
-    mails, total = await _worked(call, work)
+    mails, total = await _worked(call, account, lambda opened: opened.search(wanted, count))
     data = {"untrusted": True, "mails": [_shown(account, mail) for mail in mails], "total": total}
     if not mails:
         return Result(_("There is no {what}.").format(what=what or _("mail")), data)
@@ -268,11 +259,16 @@ async def _searched(call: Call, name: str, wanted: Wanted, count: int, what: str
     return Result(many + newest + " ".join(_told(call, mail) for mail in mails), data)
 
 
-async def _worked(call: Call, work: Callable[[Streams], T]) -> T:
-    """Run blocking work in a thread; when the call is given up, its connection is ended, so the thread ends too."""
+async def _worked(call: Call, account: Account, work: Callable[[Mailbox], T]) -> T:
+    """Work in a mailbox, in a thread; when the call is given up, its connection is ended, so the thread ends too."""
     streams = Streams(call.outside)
+
+    def blocking() -> T:
+        with mailbox(account, streams) as opened:
+            return work(opened)
+
     try:
-        return await anyio.to_thread.run_sync(work, streams, abandon_on_cancel=True)
+        return await anyio.to_thread.run_sync(blocking, abandon_on_cancel=True)
     except MailGone as gone:
         raise ToolFailed("not_found", str(gone)) from gone
     except MailFailed as failed:
@@ -349,18 +345,15 @@ async def _sent(call: Call, account: Account, to: Sequence[str], letter: EmailMe
     except MailFailed as failed:
         if progress.step == "talking":
             raise ToolFailed("failed", str(failed)) from failed
-        text = _("The connection broke while I handed over the mail to {series}. It may have gone, or not.").format(
-            series=series(to, "and")
-        )
+        form = _("The connection broke while I handed over the mail to {series}. It may have gone, or not.")
+        text = form.format(series=series(to, "and"))
         receipt = call.receipt(text, before=None, after=None)
         raise ToolFailed("failed", text, receipt=receipt.id, certain=False) from failed
     except anyio.get_cancelled_exc_class():
         streams.hang_up()
         if progress.step != "talking":
-            text = _("I was stopped while I handed over the mail to {series}. It may have gone, or not.").format(
-                series=series(to, "and")
-            )
-            call.receipt(text, before=None, after=None)
+            form = _("I was stopped while I handed over the mail to {series}. It may have gone, or not.")
+            call.receipt(form.format(series=series(to, "and")), before=None, after=None)
         raise
     finally:
         streams.hang_up()

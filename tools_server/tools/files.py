@@ -61,7 +61,7 @@ async def list_files(
     of = _("the folders ") if len(folders) > 1 else _("the folder ")
     named = [(of if not at else "") + one_line(name) for at, name in enumerate(folders)]
     named += [one_line(str(file["name"])) for file in files]
-    where = spoken(whole(place.path)) if place.path else _("Your folder")
+    where = _called(place.path) if place.path else _("Your folder")
     text = (
         _("{where} holds {some}.").format(where=where, some=some(named))
         if named
@@ -85,7 +85,7 @@ async def read(
     place = _place(call, path)
     with _nearest(call, place):
         page, total = place.root.piece(place.path, offset, PAGE_BYTES)
-    name = spoken(whole(place.path.rsplit("/", 1)[-1]))
+    name = _called(place.path.rsplit("/", 1)[-1])
     head = page if not offset else place.root.piece(place.path, 0, SNIFFED_BYTES)[0]
     if what := no_text(head):
         return Result(
@@ -146,12 +146,7 @@ async def create(call: Call, path: Path, text: Text = "") -> Result:
     """Make a new text file. One that is already there is left as it is."""
     place = _place(call, path)
     place.root.create(place.path, text.encode())
-    sentence = _("Made {whole}.").format(whole=spoken(whole(place.path)))
-    return Result(
-        sentence,
-        {"file": place.path},
-        call.receipt(sentence, before=None, after=file_state(place.name, place.path, text)),
-    )
+    return _changed(call, place, _("Made {whole}.").format(whole=_called(place.path)), None, text)
 
 
 @folder_tool("files.append", data={"file": str, "bytes": int}, risk="change")
@@ -161,25 +156,15 @@ async def append(call: Call, path: Path, text: Annotated[str, Field(min_length=1
     with _nearest(call, place):
         content, stamp = place.root.read(place.path)
     if what := no_text(content):
-        raise ToolFailed(
-            "invalid",
-            _("{whole} is {what}: no text can be added to it.").format(whole=spoken(whole(place.path)), what=what),
-        )
+        form = _("{whole} is {what}: no text can be added to it.")
+        raise ToolFailed("invalid", form.format(whole=_called(place.path), what=what))
     gap = b"" if content.endswith(b"\n") or not content else b"\n"
     written = content + gap + text.encode() + (b"" if text.endswith("\n") else b"\n")
     if len(written) > FILE_BYTES:
-        raise ToolFailed("failed", _("{whole} is full. Begin another file.").format(whole=spoken(whole(place.path))))
+        raise ToolFailed("failed", _("{whole} is full. Begin another file.").format(whole=_called(place.path)))
     place.root.replace(place.path, written, stamp)
-    sentence = _("Added it to {whole}.").format(whole=spoken(whole(place.path)))
-    return Result(
-        sentence,
-        {"file": place.path, "bytes": len(written)},
-        call.receipt(
-            sentence,
-            before=file_state(place.name, place.path, content),
-            after=file_state(place.name, place.path, written),
-        ),
-    )
+    sentence = _("Added it to {whole}.").format(whole=_called(place.path))
+    return _changed(call, place, sentence, content, written, bytes=len(written))
 
 
 async def _write_question(call: Call, path: str, text: str) -> str:
@@ -192,9 +177,9 @@ async def _write_question(call: Call, path: str, text: str) -> str:
     except PathDenied as denied:
         if denied.reason != "missing":
             raise
-        return _("Write a new file, {whole}, of {words}?").format(whole=spoken(whole(place.path)), words=words)
+        return _("Write a new file, {whole}, of {words}?").format(whole=_called(place.path), words=words)
     return _("Put {words} in place of all that is in {whole}, which is {amount}?").format(
-        words=words, whole=spoken(whole(place.path)), amount=amount(content)
+        words=words, whole=_called(place.path), amount=amount(content)
     )
 
 
@@ -208,16 +193,18 @@ async def write(call: Call, path: Path, text: Text) -> Result:
         if denied.reason != "missing":
             raise
         place.root.create(place.path, text.encode())
-        before = None
+        content = None
     else:
         place.root.replace(place.path, text.encode(), stamp)
-        before = file_state(place.name, place.path, content)
-    sentence = _("Wrote {whole}.").format(whole=spoken(whole(place.path)))
-    return Result(
-        sentence,
-        {"file": place.path},
-        call.receipt(sentence, before=before, after=file_state(place.name, place.path, text)),
-    )
+    return _changed(call, place, _("Wrote {whole}.").format(whole=_called(place.path)), content, text)
+
+
+def _changed(
+    call: Call, place: FolderPlace, sentence: str, before: str | bytes | None, after: str | bytes | None, **data: int
+) -> Result:
+    """Return the answer to a change of what is in a file, None for no file, with its receipt."""
+    was, now = (None if text is None else file_state(place.name, place.path, text) for text in (before, after))
+    return Result(sentence, {"file": place.path, **data}, call.receipt(sentence, before=was, after=now))
 
 
 @folder_tool("files.move", data={"file": str}, risk="change")
@@ -233,13 +220,9 @@ async def move(call: Call, path: Path, to: Annotated[str, Field(min_length=1, ma
     words = _words_of_others(call, place)
     with _nearest(call, place):
         place.root.move(place.path, target)
-    text = _("{whole} is now {whole2}.").format(whole=spoken(whole(place.path)), whole2=spoken(whole(target)))
-    receipt = call.receipt(
-        text,
-        before={"root": place.name, "moved": place.path},
-        after={"root": place.name, "moved": target, **words},
-    )
-    return Result(text, {"file": target}, receipt)
+    text = _("{whole} is now {whole2}.").format(whole=_called(place.path), whole2=_called(target))
+    was, now = ({"root": place.name, "moved": path} for path in (place.path, target))
+    return Result(text, {"file": target}, call.receipt(text, before=was, after={**now, **words}))
 
 
 def _words_of_others(call: Call, place: FolderPlace) -> dict[str, str]:
@@ -260,7 +243,7 @@ async def _remove_question(call: Call, path: str) -> str:
     what = no_text(head) or _("a text")
     lost = _(" It is too large to bring back afterwards.") if total > FILE_BYTES else ""
     return _("Remove {whole}, {what} of {size}?{lost}").format(
-        whole=spoken(whole(place.path)), what=what, size=size(total), lost=lost
+        whole=_called(place.path), what=what, size=size(total), lost=lost
     )
 
 
@@ -270,10 +253,9 @@ async def remove(call: Call, path: Path) -> Result:
     place = _place(call, path)
     with _nearest(call, place):
         _first, total = place.root.piece(place.path, 0, 0)
-    before = file_state(place.name, place.path, place.root.read(place.path)[0]) if total <= FILE_BYTES else None
+    content = place.root.read(place.path)[0] if total <= FILE_BYTES else None
     place.root.remove(place.path)
-    text = _("Removed {whole}.").format(whole=spoken(whole(place.path)))
-    return Result(text, {"file": place.path}, call.receipt(text, before=before, after=None))
+    return _changed(call, place, _("Removed {whole}.").format(whole=_called(place.path)), content, None)
 
 
 async def undo(call: Call, receipt: StoredReceipt) -> Result:
@@ -304,6 +286,11 @@ def _place(call: Call, path: str, argument: str = "path") -> FolderPlace:
         place = FolderPlace(call.agent.roots[0], call.home, path)
     _permit(call, place, argument)
     return place
+
+
+def _called(path: str) -> str:
+    """Return a path as it is said."""
+    return spoken(whole(path))
 
 
 def _permit(call: Call, place: FolderPlace, argument: str) -> None:
@@ -345,10 +332,7 @@ def _nearest(call: Call, place: FolderPlace) -> Iterator[None]:
         near = get_close_matches(place.path, files, n=1) or [
             by_name[name] for name in get_close_matches(name, by_name, n=1)
         ]
-        hint = _(" The nearest is {whole}.").format(whole=spoken(whole(near[0]))) if near else ""
+        hint = _(" The nearest is {whole}.").format(whole=_called(near[0])) if near else ""
         nearest = [whole(file) for file in near]
-        raise ToolFailed(
-            "not_found",
-            _("There is no {whole}.{hint}").format(whole=spoken(whole(place.path)), hint=hint),
-            nearest=nearest,
-        ) from denied
+        text = _("There is no {whole}.{hint}").format(whole=_called(place.path), hint=hint)
+        raise ToolFailed("not_found", text, nearest=nearest) from denied

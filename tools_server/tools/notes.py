@@ -116,7 +116,11 @@ def _rewritten(call: Call, note: Paper, written: str, sentence: str) -> Result:
         written = papers.with_value(written, papers.ORIGIN, papers.OTHERS)
     if len(written.encode()) > NOTE_BYTES:
         raise ToolFailed("failed", _("{title} is full. Begin a new note.").format(title=capital(spoken(note.title))))
-    receipt = papers.written(call, note.file, note.stamp, (note.text, written), sentence)
+    return _written(call, note, written, sentence)
+
+
+def _written(call: Call, note: Paper, text: str | None, sentence: str) -> Result:
+    receipt = papers.written(call, note.file, note.stamp, (note.text, text), sentence)
     return Result(sentence, {"note": _shown(note)}, receipt)
 
 
@@ -192,10 +196,7 @@ async def _remove_question(call: Call, title: str) -> str:
 async def remove(call: Call, title: Title) -> Result:
     """Remove a whole note."""
     note = _found(call, title, guess=False)
-    call.home.remove(note.file)
-    text = _("Removed the note {title}.").format(title=spoken(note.title))
-    receipt = call.receipt(text, before=file_state(call.agent.roots[0], note.file, note.text), after=None)
-    return Result(text, {"note": _shown(note)}, receipt)
+    return _written(call, note, None, _("Removed the note {title}.").format(title=spoken(note.title)))
 
 
 async def undo(call: Call, receipt: StoredReceipt) -> Result:

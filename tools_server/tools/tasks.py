@@ -67,6 +67,11 @@ class Task:
     text: str  # the whole file
     stamp: Stamp
 
+    @property
+    def subject(self) -> str:
+        """Its title, as a sentence begins."""
+        return capital(spoken(self.title))
+
 
 # ── tools ──────────────────────────────────────────────────────────────────────────────────────────
 
@@ -163,14 +168,12 @@ async def change(
     if not any(text.strip() for text in arguments.values()):
         raise ToolFailed("invalid", _("What shall I change about {title}?").format(title=spoken(task.title)))
     if not changes:
-        return Result(
-            _("{title} is like that already.").format(title=capital(spoken(task.title))), {"task": _shown(task)}
-        )
+        return Result(_("{title} is like that already.").format(title=task.subject), {"task": _shown(task)})
     text = task.text
     for key, value in changes.items():
         text = with_value(text, key, value)
-    sentence = f"{capital(spoken(task.title))} {series([_became(call, *items) for items in changes.items()], 'and')}."
-    return _rewritten(call, task, text, sentence, changes)
+    sentence = f"{task.subject} {series([_became(call, *items) for items in changes.items()], 'and')}."
+    return _rewritten(call, task, text, sentence, **changes)
 
 
 def _became(call: Call, key: str, value: str) -> str:
@@ -194,31 +197,20 @@ async def removing(call: Call, title: str) -> str:
 async def remove(call: Call, title: Title) -> Result:
     """Remove a task from the home task board. To finish one, use tasks.done."""
     task = _found(call, title, guess=False)
-    call.home.remove(f"{FOLDER}/{task.file}")
-    text = _("Removed {title} from your tasks.").format(title=spoken(task.title))
-    before = file_state(call.agent.roots[0], f"{FOLDER}/{task.file}", task.text)
-    receipt = call.receipt(text, before=before, after=None)
-    return Result(text, {"task": _shown(task)}, receipt)
+    return _rewritten(call, task, None, _("Removed {title} from your tasks.").format(title=spoken(task.title)))
 
 
 def _moved(call: Call, title: str, column: Column) -> Result:
     task = _found(call, title, avoid=column)
     if task.column == column:
-        return Result(
-            _("{title} is already {in_}.").format(title=capital(spoken(task.title)), in_=_in(column)),
-            {"task": _shown(task)},
-        )
+        already = _("{title} is already {in_}.").format(title=task.subject, in_=_in(column))
+        return Result(already, {"task": _shown(task)})
     text = with_value(task.text, "column", column)
-    return _rewritten(
-        call,
-        task,
-        text,
-        _("{title} is {in_}.").format(title=capital(spoken(task.title)), in_=_in(column)),
-        {"column": column},
-    )
+    sentence = _("{title} is {in_}.").format(title=task.subject, in_=_in(column))
+    return _rewritten(call, task, text, sentence, column=column)
 
 
-def _rewritten(call: Call, task: Task, text: str, sentence: str, changes: dict[str, str]) -> Result:
+def _rewritten(call: Call, task: Task, text: str | None, sentence: str, **changes: str) -> Result:
     receipt = papers.written(call, f"{FOLDER}/{task.file}", task.stamp, (task.text, text), sentence)
     return Result(sentence, {"task": {**_shown(task), **changes}}, receipt)
 
@@ -228,17 +220,15 @@ async def undo(call: Call, receipt: StoredReceipt) -> Result:
     before, after = receipt.before, receipt.after
     there = before or after
     task = _task(Paper(there["file"], papers.front_matter(there["text"]), there["text"], NEVER))
-    papers.restore(call, receipt, capital(spoken(task.title)))
+    papers.restore(call, receipt, task.subject)
     if before is None:
-        text = _("{title} is off the task board again.").format(title=capital(spoken(task.title)))
+        text = _("{title} is off the task board again.").format(title=task.subject)
     elif after is None:
-        text = _("{title} is back on the task board, {in_}.").format(
-            title=capital(spoken(task.title)), in_=_in(task.column)
-        )
+        text = _("{title} is back on the task board, {in_}.").format(title=task.subject, in_=_in(task.column))
     elif receipt.tool == "tasks.change":
-        text = _("{title} is as it was.").format(title=capital(spoken(task.title)))
+        text = _("{title} is as it was.").format(title=task.subject)
     else:
-        text = _("{title} is {in_} again.").format(title=capital(spoken(task.title)), in_=_in(task.column))
+        text = _("{title} is {in_} again.").format(title=task.subject, in_=_in(task.column))
     return Result(text, {"task": _shown(task)}, call.receipt(text, before=after, after=before))
 
 
@@ -297,18 +287,12 @@ def _task(paper: Paper) -> Task:
     values = paper.values
     column = str(values.get("column") or "todo").strip().casefold()
     if column not in COLUMNS:
-        raise Unreadable(
-            _("its column is {column!r}; a column is {series}").format(
-                column=spoken(column), series=series(COLUMNS, "or")
-            )
-        )
+        form = _("its column is {column!r}; a column is {series}")
+        raise Unreadable(form.format(column=spoken(column), series=series(COLUMNS, "or")))
     priority = str(values.get("priority") or "medium").strip().casefold()
     if priority not in PRIORITIES:
-        raise Unreadable(
-            _("its priority is {priority!r}; a priority is {series}").format(
-                priority=spoken(priority), series=series(PRIORITIES, "or")
-            )
-        )
+        form = _("its priority is {priority!r}; a priority is {series}")
+        raise Unreadable(form.format(priority=spoken(priority), series=series(PRIORITIES, "or")))
     return Task(
         file=paper.file.removeprefix(f"{FOLDER}/"),
         title=title_of(values, paper.text, paper.file),

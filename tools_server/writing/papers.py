@@ -246,19 +246,23 @@ def slug(title: str, otherwise: str) -> str:
     return re.sub(r"[^a-z0-9]+", "-", ascii_only).strip("-")[:SLUG_CHARACTERS].strip("-") or otherwise
 
 
-def written(call: Call, file: str, stamp: Stamp | None, texts: tuple[str, str], changed: str) -> ChangeReceipt:
+def written(call: Call, file: str, stamp: Stamp | None, texts: tuple[str, str | None], changed: str) -> ChangeReceipt:
     """Write a paper of the agent's own folder anew; one without a `stamp` for the first time. Return the receipt.
 
-    `texts` are what was in it and what is to be.
+    `texts` are what was in it and what is to be; None removes it.
     """
     old, new = texts
-    root = call.agent.roots[0]
-    if stamp:
+    if new is None:
+        call.home.remove(file)
+    elif stamp:
         call.home.replace(file, new.encode(), stamp)
     else:
         call.home.create(file, new.encode())
-    before = file_state(root, file, old) if stamp else None
-    return call.receipt(changed, before=before, after=file_state(root, file, new))
+    return call.receipt(
+        changed,
+        before=file_state(call.agent.roots[0], file, old) if stamp else None,
+        after=None if new is None else file_state(call.agent.roots[0], file, new),
+    )
 
 
 # ── taking back ────────────────────────────────────────────────────────────────────────────────────
