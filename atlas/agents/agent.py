@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -58,6 +59,28 @@ class Answerer(Protocol):
     async def prepare(self, meant: Understanding, turn: Turn) -> bool:
         """See `Agent.prepare`."""
         ...
+
+
+class Prepared:
+    """An answerer that says prepared words, and leaves to the next what it has none for."""
+
+    def __init__(self, words: Callable[[Understanding, Turn], str]) -> None:
+        self._words = words
+
+    async def answer(self, meant: Understanding, turn: Turn, emit: Emit) -> AgentAnswer | None:
+        """See `Answerer.answer`."""
+        words = self._words(meant, turn)
+        return await say(words, emit) if words else None
+
+    async def prepare(self, meant: Understanding, turn: Turn) -> bool:
+        """See `Answerer.prepare`."""
+        return bool(self._words(meant, turn))
+
+
+def model_asked(turn: Turn) -> bool:
+    """Tell whether the model's last words were a question, which these may answer."""
+    last = turn.history[-1] if turn.history else None
+    return last is not None and not last.ours and last.text.rstrip(" \"”'").endswith("?")
 
 
 class Agent(Protocol):

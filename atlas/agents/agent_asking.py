@@ -7,7 +7,7 @@ from typing import Protocol
 
 import anyio
 
-from atlas.agents.agent import Agent, AgentAnswer, say
+from atlas.agents.agent import Agent, AgentAnswer, Prepared, model_asked, say
 from atlas.agents.facts import FactLookup
 from atlas.agents.tool_use import carry_out
 from atlas.conversation import PendingConfirmation, SettledConfirmation, ToolResult, Turn
@@ -90,28 +90,16 @@ class Asking:
         return None
 
 
-class UnsolicitedAnswer:
-    """Hears a yes, a no or an okay that answers nothing: a small model would only imitate it.
+def unsolicited_answer(confirmations: ConfirmationSource) -> Prepared:
+    """Return who hears a yes, a no or an okay that answers nothing: a small model would only imitate it.
 
     It stands behind those who know what it may answer. What the model itself has just asked is the model's.
     """
 
-    def __init__(self, confirmations: ConfirmationSource) -> None:
-        self._confirmations = confirmations
+    def words(_meant: Understanding, turn: Turn) -> str:
+        return "" if model_asked(turn) or turn.instructions else confirmations.unasked(turn)
 
-    async def answer(self, meant: Understanding, turn: Turn, emit: Emit) -> AgentAnswer | None:
-        """See `Answerer.answer`."""
-        words = self._words(turn)
-        return await say(words, emit) if words else None
-
-    async def prepare(self, meant: Understanding, turn: Turn) -> bool:
-        """See `Answerer.prepare`."""
-        return bool(self._words(turn))
-
-    def _words(self, turn: Turn) -> str:
-        last = turn.history[-1] if turn.history else None
-        was_asked = last is not None and not last.ours and last.text.rstrip(" \"”'").endswith("?")
-        return "" if was_asked or turn.instructions else self._confirmations.unasked(turn)
+    return Prepared(words)
 
 
 def _left(given: SettledConfirmation, result: ToolResult | None) -> str:

@@ -135,11 +135,7 @@ class Commands:
             text=text,
             path="command",
             end="failed" if broken else "done",
-            messages=(
-                Message("assistant", calls=tuple(calls)),
-                *(Message("tool", prompt.result(result), call_id=result.call_id) for result in results),
-                Message("assistant", text),
-            ),
+            messages=prompt.exchange(calls, results, text),
             receipts=tuple(result.receipt for result in results if result.receipt),
             error="; ".join(broken),
             pending=pending,

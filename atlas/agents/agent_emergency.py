@@ -15,10 +15,9 @@ from pathlib import Path
 
 import yaml
 
-from atlas.agents.agent import AgentAnswer, say
+from atlas.agents.agent import Prepared
 from atlas.conversation import Turn
 from atlas.errors import ConfigError
-from atlas.events import Emit
 from atlas.understanding.dialogue import recent
 from atlas.understanding.emergencies import ADVICE, Emergency, open_emergencies
 from atlas.understanding.understanding import Understanding
@@ -58,23 +57,17 @@ def _known() -> Mapping[str, Mapping[str, Sequence[str]]]:
     return known
 
 
-class EmergencyMind:
+class EmergencyMind(Prepared):
     """Answers who is in danger, hurt, ill or in despair, and nobody else."""
 
     def __init__(self, languages: Sequence[str], helplines: Callable[[], Helplines]) -> None:
+        super().__init__(self._says)
         self._helplines = helplines
         self._emergencies = open_emergencies(*languages)
 
-    async def answer(self, meant: Understanding, turn: Turn, emit: Emit) -> AgentAnswer | None:
-        """See `Answerer.answer`."""
+    def _says(self, meant: Understanding, turn: Turn) -> str:
         emergency = self._read(meant, turn)
-        if emergency is None:
-            return None
-        return await say(wording(emergency, self._helplines(), spoken=turn.spoken), emit)
-
-    async def prepare(self, meant: Understanding, turn: Turn) -> bool:
-        """See `Answerer.prepare`."""
-        return self._read(meant, turn) is not None
+        return wording(emergency, self._helplines(), spoken=turn.spoken) if emergency else ""
 
     def _read(self, meant: Understanding, turn: Turn) -> Emergency | None:
         """Return what is the matter: as the turn tells, or as was told of just before it and is still open."""

@@ -10,7 +10,7 @@ from typing import Any
 
 from atlas.agents import prompt
 from atlas.agents.agent import AgentAnswer, say
-from atlas.conversation import Message, ToolCall, ToolResult, Turn, fresh_id
+from atlas.conversation import ToolCall, ToolResult, Turn, fresh_id
 from atlas.events import Emit
 from atlas.store.conversations import END
 from atlas.understanding.understanding import Understanding
@@ -27,9 +27,8 @@ class Ending:
         if not await self.prepare(meant, turn):
             return None
         call = ToolCall(fresh_id("call"), END, {})
-        result = prompt.result(ToolResult(call.id, True, self._says))
-        messages = Message("tool", result, call_id=call.id), Message("assistant", self._says)
-        return await say(self._says, emit, (Message("assistant", calls=(call,)), *messages))
+        result = ToolResult(call.id, True, self._says)
+        return await say(self._says, emit, prompt.exchange([call], [result], self._says))
 
     async def prepare(self, meant: Understanding, turn: Turn) -> bool:
         """See `Answerer.prepare`."""

@@ -92,12 +92,7 @@ class Facts:
         result = ToolResult(call.id, True, text, data, untrusted=known.untrusted)
         await report(call, result, emit)
         await emit(TextDelta(text))
-        messages = (
-            Message("assistant", calls=(call,)),
-            Message("tool", prompt.result(result), call_id=call.id),
-            Message("assistant", text),
-        )
-        return AgentAnswer(text, "command", "done", messages)
+        return AgentAnswer(text, "command", "done", prompt.exchange([call], [result], text))
 
     async def _say_nothing(self, known: ToolResult, emit: Emit) -> AgentAnswer:
         """Say that nobody told it, that they may not hear it, or that it could not look: and then why."""

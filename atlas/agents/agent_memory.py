@@ -289,5 +289,4 @@ def _span_of(what: Mapping[str, Any]) -> TimeSpan:
 def _without_words(wish: Command, message: str) -> tuple[Message, ...]:
     """Return what is remembered of a search: that it was made. Quoted words would outlive their own forgetting."""
     call = ToolCall(fresh_id("call"), wish.tool, wish.arguments)
-    result = prompt.result(ToolResult(call.id, True, message))
-    return Message("assistant", calls=(call,)), Message("tool", result, call_id=call.id), Message("assistant", message)
+    return prompt.exchange([call], [ToolResult(call.id, True, message)], message)

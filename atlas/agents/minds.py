@@ -6,15 +6,14 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from datetime import tzinfo
 
-from atlas.agents.agent import Agent, AgentAnswer, Answerer
-from atlas.agents.agent_asking import Asking, ConfirmationSource, UnsolicitedAnswer
+from atlas.agents.agent import Agent, AgentAnswer, Answerer, Prepared
+from atlas.agents.agent_asking import Asking, ConfirmationSource, unsolicited_answer
 from atlas.agents.agent_chat import Chat
 from atlas.agents.agent_commands import Commands
 from atlas.agents.agent_ending import Ending
 from atlas.agents.agent_facts import Facts
 from atlas.agents.agent_help import Help
 from atlas.agents.agent_memory import Recall, WithMemory
-from atlas.agents.agent_repetition import Repetition
 from atlas.agents.facts import FactLookup
 from atlas.agents.house_traits import HouseTraits
 from atlas.agents.persona import open_persona
@@ -166,13 +165,13 @@ def open_agent(
     commands = Commands(tables, tools, model_has_tools=llm.tools)
     answerers: list[Answerer] = [
         *first,
-        Repetition(confirmations),
+        Prepared(lambda _meant, turn: confirmations.once_more(turn)),  # to who did not hear it: "pardon?"
         *([Facts(tables, tools, facts, model_has_tools=False)] if "answering" in tables else ()),
         *([Recall(name, grammar, memory, zone)] if memory and words else ()),
         Ending(tables),
         commands,
         Help(tables, tools, reader.custom_examples, traits, volumes),
-        *(() if llm.tools else [UnsolicitedAnswer(confirmations)]),
+        *(() if llm.tools else [unsolicited_answer(confirmations)]),
         chat,
     ]
     answered = WithMemory(name, tools, memory, grammar) if memory and words else tools

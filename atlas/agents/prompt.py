@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from datetime import datetime, tzinfo
 
 from atlas.agents.persona import Persona
-from atlas.conversation import Message, Tool, ToolResult, Turn
+from atlas.conversation import Message, Tool, ToolCall, ToolResult, Turn
 
 CHARACTERS_A_TOKEN = 3  # English has about 4, JSON about 3: too few only shortens the memory
 RESULT_CHARACTERS = 4000  # of one tool result; a longer one would push the conversation out
@@ -138,6 +138,12 @@ def result(tool_result: ToolResult) -> str:
         return whole
     short = details | {"text": tool_result.text[: RESULT_CHARACTERS // 2], "shortened": True}
     return json.dumps(short, ensure_ascii=False)
+
+
+def exchange(calls: Sequence[ToolCall], results: Sequence[ToolResult], says: str) -> tuple[Message, ...]:
+    """Return what is remembered of calls: that they were made, what came of them, and what was said of that."""
+    answers = (Message("tool", result(one), call_id=one.call_id) for one in results)
+    return Message("assistant", calls=tuple(calls)), *answers, Message("assistant", says)
 
 
 def words_of_others(some: Iterable[Message], *, ours: bool = True) -> bool:

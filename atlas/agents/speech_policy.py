@@ -13,6 +13,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from atlas.agents.agent import model_asked
 from atlas.conversation import Turn
 from atlas.own_words import own as own_words
 from atlas.understanding.concern import Claims, Concerns, SmallTalk
@@ -68,7 +69,7 @@ class SpeechPolicy:
         about = "house" if meant.concern == "cannot" else self._concerns.of(plain, self._names())
         small = self._small_talk.answer(meant.plain, turn.text)
         misheard = turn.doubtful and not small and not self._concerns.asks(plain) and not self._trusted
-        of_world = about == "world" or (about == "talk" and (self._trusted or _was_asked(turn)))
+        of_world = about == "world" or (about == "talk" and (self._trusted or model_asked(turn)))
         if of_world and self._answers and not misheard and (self._trusted or not small):
             return SpeechVerdict()
         if small and not misheard:
@@ -131,9 +132,3 @@ def _end(text: str) -> int:
     if match := _END.search(text[: LONGEST_CHARACTERS + 1]):
         return match.end()
     return 0 if len(text) <= LONGEST_CHARACTERS else (text.rfind(" ", 0, LONGEST_CHARACTERS) + 1 or LONGEST_CHARACTERS)
-
-
-def _was_asked(turn: Turn) -> bool:
-    """Tell whether the model's last words were a question, which these may answer."""
-    last = turn.history[-1] if turn.history else None
-    return last is not None and not last.ours and last.text.rstrip(" \"”'").endswith("?")

@@ -9,7 +9,7 @@ import anyio
 
 from atlas.agents import prompt
 from atlas.agents.agent import AgentAnswer
-from atlas.conversation import ClientTools, Message, PendingConfirmation, SignedAnswer, ToolCall, ToolResult, Turn
+from atlas.conversation import ClientTools, PendingConfirmation, SignedAnswer, ToolCall, ToolResult, Turn
 from atlas.events import Emit, TextDelta, ToolFinished, ToolStarted
 from atlas.mcp.tools import Tools
 from atlas.trace import current
@@ -29,11 +29,7 @@ async def carry_out(
         text=result.text,
         path="command",
         end="failed" if broken else "done",
-        messages=(
-            Message("assistant", calls=(call,)),
-            Message("tool", prompt.result(result), call_id=call.id),
-            Message("assistant", result.text),
-        ),
+        messages=prompt.exchange([call], [result], result.text),
         receipts=(result.receipt,) if result.receipt else (),
         error=f"{call.name}: {result.error}" if broken else "",
         pending=PendingConfirmation(call, result.ask) if result.ask else None,
