@@ -21,6 +21,15 @@ def permit(call: Call, device: Device) -> None:
         raise ToolFailed("denied", itself.reason, rule=itself.rule, device=device.name, room=device.room)
 
 
+def permitted(call: Call, device: Device) -> bool:
+    """Whether the rules let this asker look at a device."""
+    try:
+        permit(call, device)
+    except ToolFailed:
+        return False
+    return True
+
+
 def _permit_as(call: Call, tool: str, device: Device) -> None:
     """Ask the rules about a device as if another tool had been called, to which this one comes."""
     decision = call.gate.decide(tool, known_as(device))

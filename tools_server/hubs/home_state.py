@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from tools_server.hubs.deeds import home_of, shown
-from tools_server.hubs.device_rules import permit
+from tools_server.hubs.device_rules import permit, permitted
 from tools_server.hubs.devices import (
     KINDS,
     Device,
@@ -98,13 +98,18 @@ def looked_up(call: Call, target: DeviceTarget, question: StateQuestion) -> Resu
 
 def _each(devices: list[Device]) -> str:
     """Return how every device is; of many, only those that are on, open or unlocked, and that the rest is not."""
-    listed = devices if len(devices) <= MOST_TOLD else [one for one in devices if not _is_at_rest(one)]
-    texts = [f"{capital(clause(the(one), one))}." for one in listed]
-    if len(listed) < len(devices):
-        texts.append(
-            _("Everything else there is off or closed.") if listed else _("Everything there is off or closed.")
-        )
-    return " ".join(texts)
+    return _clauses(devices) if len(devices) <= MOST_TOLD else _awake(devices, len(devices))
+
+
+def _clauses(devices: Sequence[Device]) -> str:
+    return " ".join(f"{capital(clause(the(one), one))}." for one in devices)
+
+
+def _awake(devices: list[Device], most: int) -> str:
+    """Return how those devices are that are on, open or unlocked, and that the others are not."""
+    awake = [one for one in devices if not _is_at_rest(one)]
+    rest = _("Everything else there is off or closed.") if awake else _("Everything there is off or closed.")
+    return " ".join(filter(None, [_clauses(awake[:most]), rest if len(awake) < len(devices) else ""]))
 
 
 def _of_anything(call: Call, every: list[Device], target: DeviceTarget, question: StateQuestion) -> Result:
@@ -119,7 +124,7 @@ def _of_anything(call: Call, every: list[Device], target: DeviceTarget, question
     texts = [answer(devices, whole)]
     silent = [one for one in devices if holds(one, question.value) is None]
     if len(silent) < len(devices):
-        texts += [f"{capital(clause(the(one), one))}." for one in silent[:MOST_SPOKEN]]
+        texts += [_clauses(silent[:MOST_SPOKEN])] if silent else []
     return _result(" ".join(texts), devices)
 
 
@@ -148,11 +153,7 @@ def of_place(call: Call, target: DeviceTarget) -> Result:
     devices = _allowed(call, inside)
     if not devices:
         raise _nothing_tells(target)
-    awake = [one for one in devices if not _is_at_rest(one)]
-    texts = [f"{capital(clause(the(one), one))}." for one in awake[:MOST_SPOKEN]]
-    if len(awake) < len(devices):
-        texts.append(_("Everything else there is off or closed.") if awake else _("Everything there is off or closed."))
-    return _result(" ".join(texts), devices)
+    return _result(_awake(devices, MOST_SPOKEN), devices)
 
 
 def _is_at_rest(device: Device) -> bool:
@@ -201,15 +202,7 @@ def _fits(device: Device, target: DeviceTarget) -> bool:
 
 
 def _allowed(call: Call, devices: list[Device]) -> list[Device]:
-    """Return those that the rules of the house let this asker look at."""
-    allowed = []
-    for device in devices:
-        try:
-            permit(call, device)
-        except ToolFailed:
-            continue
-        allowed.append(device)
-    return allowed
+    return [device for device in devices if permitted(call, device)]
 
 
 # ── how much ───────────────────────────────────────────────────────────────────────────────────────

@@ -10,14 +10,17 @@ import math
 import socket
 import ssl
 import time
-from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
+from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import httpcore2
 import httpx2
+
+# The library offers its stream, and what it says of trouble, under no other names.
+from httpcore2._backends.sync import SyncStream
+from httpcore2._exceptions import map_exceptions
 
 from tools_server.values.language import ENGLISH, current, noted
 from tools_server.values.language import text as _
@@ -201,56 +204,31 @@ class _Dialled(httpcore2.NetworkBackend):
         return _Stream(self._outside.dial(host.strip("[]"), port, timeout), self._until)
 
 
-class _Stream(httpcore2.NetworkStream):
+class _Stream(SyncStream):
     """A dialled connection on which nothing is waited for after `until`, however often a few bytes come."""
 
     def __init__(self, way: socket.socket, until: float) -> None:
-        self._way = way
+        super().__init__(way)
         self._until = until
 
     def read(self, max_bytes: int, timeout: float | None = None) -> bytes:
-        with _core(httpcore2.ReadTimeout, httpcore2.ReadError):
-            self._wait_at_most(timeout)
-            return self._way.recv(max_bytes)
+        return super().read(max_bytes, self._left(timeout, httpcore2.ReadTimeout))
 
     def write(self, buffer: bytes, timeout: float | None = None) -> None:
-        with _core(httpcore2.WriteTimeout, httpcore2.WriteError):
-            self._wait_at_most(timeout)
-            self._way.sendall(buffer)
-
-    def close(self) -> None:
-        self._way.close()
+        with map_exceptions({TimeoutError: httpcore2.WriteTimeout, OSError: httpcore2.WriteError}):
+            self._sock.settimeout(self._left(timeout, httpcore2.WriteTimeout))
+            self._sock.sendall(buffer)  # all of it in that time; the library's own would wait anew for each piece
 
     def start_tls(
         self, ssl_context: ssl.SSLContext, server_hostname: str | None = None, timeout: float | None = None
     ) -> httpcore2.NetworkStream:
-        with _core(httpcore2.ConnectTimeout, httpcore2.ConnectError):
-            try:
-                self._wait_at_most(timeout)
-                return _Stream(ssl_context.wrap_socket(self._way, server_hostname=server_hostname), self._until)
-            except OSError:
-                self._way.close()
-                raise
+        inside = super().start_tls(ssl_context, server_hostname, self._left(timeout, httpcore2.ConnectTimeout))
+        return _Stream(inside.get_extra_info("socket"), self._until)
 
-    def _wait_at_most(self, timeout: float | None) -> None:
-        """Bound the next step. Raises TimeoutError when no time is left."""
+    def _left(self, timeout: float | None, late: type[Exception]) -> float:
+        """Return how long the next step may take. Raises `late` when no time is left."""
         assert timeout is not None, "nothing waits for ever"
         seconds = min(timeout, self._until - time.monotonic())
         if seconds <= 0:
-            raise TimeoutError("all the time for this connection is over")
-        self._way.settimeout(seconds)
-
-    def get_extra_info(self, info: str) -> Any:
-        if info == "ssl_object":
-            return self._way if isinstance(self._way, ssl.SSLSocket) else None
-        return None
-
-
-@contextmanager
-def _core(late: type[Exception], broken: type[Exception]) -> Iterator[None]:
-    try:
-        yield
-    except TimeoutError as slow:
-        raise late(str(slow)) from slow
-    except OSError as failed:
-        raise broken(str(failed)) from failed
+            raise late("all the time for this connection is over")
+        return seconds

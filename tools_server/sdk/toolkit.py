@@ -378,6 +378,6 @@ def find(package: ModuleType) -> Toolbox:
             assert name.startswith(file.name), f"migration {name} belongs to another file"
             migrations[name] = sql
         for kind, results in (("Settings", settings), ("undo", undo), ("opened", opened)):
-            if (thing := vars(module).get(kind)) and thing.__module__ == module.__name__:
+            if (thing := vars(module).get(kind)) and (kind == "undo" or thing.__module__ == module.__name__):
                 results[file.name] = thing
     return Toolbox(dict(sorted(tools.items())), migrations, settings, undo, opened)

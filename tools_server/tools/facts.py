@@ -16,7 +16,7 @@ from typing import Annotated
 
 from pydantic import Field
 
-from tools_server.sdk.state import ChangeReceipt, StoredReceipt
+from tools_server.sdk.state import ChangeReceipt
 from tools_server.sdk.toolkit import Call, Result, ToolFailed, folder_tool
 from tools_server.sdk.wording import capital, one_line, plain, spoken
 from tools_server.values.german_names import main_clause
@@ -132,9 +132,7 @@ async def forget(call: Call, text: Annotated[Text, Field(description="The fact, 
     return Result(changed, {"forgotten": texts}, _write(call, sheet, sheet.without(meant), changed))
 
 
-async def undo(call: Call, receipt: StoredReceipt) -> Result:
-    """Put a paper back as it was before, unless somebody has edited it since."""
-    return await put_back(call, receipt)
+undo = put_back  # of its file, unless somebody has edited it since
 
 
 # ── which papers ───────────────────────────────────────────────────────────────────────────────────

@@ -14,7 +14,6 @@ from typing import Annotated
 
 from pydantic import Field
 
-from tools_server.sdk.state import StoredReceipt
 from tools_server.sdk.toolkit import Call, Result, ToolFailed, folder_tool
 from tools_server.sdk.wording import capital, chosen, one_line, plain, some, spoken, told_problems
 from tools_server.values.language import in_context, noun, plural, series
@@ -234,9 +233,7 @@ async def names(call: Call) -> Result:
     return Result(text + told_problems(problems), data)
 
 
-async def undo(call: Call, receipt: StoredReceipt) -> Result:
-    """Put a list back as it was before, unless somebody has edited it since."""
-    return await put_back(call, receipt)
+undo = put_back  # of its file, unless somebody has edited it since
 
 
 def _left(sheet: ListPaper) -> int:

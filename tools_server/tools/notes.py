@@ -20,7 +20,6 @@ from typing import Annotated
 import anyio
 from pydantic import Field
 
-from tools_server.sdk.state import StoredReceipt
 from tools_server.sdk.toolkit import Call, Result, ToolFailed, folder_tool
 from tools_server.sdk.wording import aloud, capital, chosen, one_line, plain, some, spoken, told_problems
 from tools_server.values.language import plural
@@ -199,9 +198,7 @@ async def remove(call: Call, title: Title) -> Result:
     return _written(call, note, None, _("Removed the note {title}.").format(title=spoken(note.title)))
 
 
-async def undo(call: Call, receipt: StoredReceipt) -> Result:
-    """Put a note back as it was before, unless somebody has edited it since."""
-    return await put_back(call, receipt)
+undo = put_back  # of its file, unless somebody has edited it since
 
 
 # ── which note, and where in it ────────────────────────────────────────────────────────────────────

@@ -8,7 +8,7 @@ from typing import Annotated
 from pydantic import Field
 
 from tools_server.hubs.deeds import DEVICE, home_of, shown
-from tools_server.hubs.device_rules import permit
+from tools_server.hubs.device_rules import permitted
 from tools_server.hubs.devices import Device, names, nearest, plain, spoken_name
 from tools_server.hubs.home_words import place_clause, the
 from tools_server.hubs.questions import DeviceQuestion, answer, only_whereabouts, whereabouts
@@ -52,16 +52,9 @@ async def where(
 
 def _people(call: Call) -> list[Device]:
     """Return the people whom the rules let this asker ask about."""
-    people = []
-    for device in home_of(call).devices():
-        if device.kind != "person":
-            continue
-        try:
-            permit(replace(call, arguments={**call.arguments, "person": device.name}), device)
-        except ToolFailed:
-            continue
-        people.append(device)
-    return people
+    people = [device for device in home_of(call).devices() if device.kind == "person"]
+    calls = [replace(call, arguments={**call.arguments, "person": one.name}) for one in people]
+    return [one for one, about in zip(people, calls, strict=True) if permitted(about, one)]
 
 
 def _one(people: list[Device], person: str) -> Device:

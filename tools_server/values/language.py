@@ -36,6 +36,7 @@ from babel.dates import format_date
 from babel.messages.mofile import write_mo
 from babel.messages.pofile import read_po
 from babel.numbers import format_decimal
+from babel.units import format_unit
 
 from wall import spoken_language
 
@@ -204,19 +205,4 @@ def ago(count: int, unit: str) -> str:
 
 def counted(count: int, unit: str) -> str:
     """Return "1 hour" or "3 hours", for second, minute, hour, day, week, month and year."""
-    match unit:
-        case "second":
-            return plural("{count} second", "{count} seconds", count)
-        case "minute":
-            return plural("{count} minute", "{count} minutes", count)
-        case "hour":
-            return plural("{count} hour", "{count} hours", count)
-        case "day":
-            return plural("{count} day", "{count} days", count)
-        case "week":
-            return plural("{count} week", "{count} weeks", count)
-        case "month":
-            return plural("{count} month", "{count} months", count)
-        case _:
-            assert unit == "year", f"nobody counts in {unit}"
-            return plural("{count} year", "{count} years", count)
+    return format_unit(count, f"duration-{unit}", format="0", locale=_locale(current()))
