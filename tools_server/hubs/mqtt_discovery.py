@@ -31,93 +31,19 @@ MOST_PARTS = 64  # components of one device
 _UNHEARD_OF = {"input_boolean", "media_player", "script", "person"}  # what nobody discovers over MQTT
 _KINDS = {component: kind for component, kind in KINDS.items() if component not in _UNHEARD_OF}
 _TOPIC = re.compile(r"(?P<component>[a-z_]+)/(?:(?P<node>[A-Za-z0-9_-]+)/)?(?P<object>[A-Za-z0-9_-]+)/config")
-_SHORT: Mapping[str, str] = {
-    "act_stat_t": "activity_state_topic",
-    "act_val_tpl": "activity_value_template",
-    "avty": "availability",
-    "avty_mode": "availability_mode",
-    "avty_t": "availability_topic",
-    "avty_tpl": "availability_template",
-    "bri_cmd_t": "brightness_command_topic",
-    "bri_cmd_tpl": "brightness_command_template",
-    "bri_scl": "brightness_scale",
-    "bri_stat_t": "brightness_state_topic",
-    "bri_val_tpl": "brightness_value_template",
-    "clr_temp_cmd_t": "color_temp_command_topic",
-    "clr_temp_cmd_tpl": "color_temp_command_template",
-    "clr_temp_k": "color_temp_kelvin",
-    "clr_temp_stat_t": "color_temp_state_topic",
-    "clr_temp_val_tpl": "color_temp_value_template",
-    "cmd_t": "command_topic",
-    "cmd_tpl": "command_template",
-    "cmps": "components",
-    "curr_temp_t": "current_temperature_topic",
-    "curr_temp_tpl": "current_temperature_template",
-    "def_ent_id": "default_entity_id",
-    "dev": "device",
-    "dev_cla": "device_class",
-    "dock_cmd_t": "dock_command_topic",
-    "dock_cmd_tpl": "dock_command_template",
-    "mode_cmd_t": "mode_command_topic",
-    "mode_cmd_tpl": "mode_command_template",
-    "mode_stat_t": "mode_state_topic",
-    "mode_stat_tpl": "mode_state_template",
-    "obj_id": "object_id",
-    "opt": "optimistic",
-    "p": "platform",
-    "pct_cmd_t": "percentage_command_topic",
-    "pct_cmd_tpl": "percentage_command_template",
-    "pct_stat_t": "percentage_state_topic",
-    "pct_val_tpl": "percentage_value_template",
-    "pl_avail": "payload_available",
-    "pl_cls": "payload_close",
-    "pl_home": "payload_home",
-    "pl_lock": "payload_lock",
-    "pl_not_avail": "payload_not_available",
-    "pl_not_home": "payload_not_home",
-    "pl_off": "payload_off",
-    "pl_on": "payload_on",
-    "pl_open": "payload_open",
-    "pl_ret": "payload_return_to_base",
-    "pl_strt": "payload_start",
-    "pl_unlk": "payload_unlock",
-    "pos": "reports_position",
-    "pos_clsd": "position_closed",
-    "pos_open": "position_open",
-    "pos_t": "position_topic",
-    "pos_tpl": "position_template",
-    "ret": "retain",
-    "rgb_cmd_t": "rgb_command_topic",
-    "rgb_cmd_tpl": "rgb_command_template",
-    "rgb_stat_t": "rgb_state_topic",
-    "rgb_val_tpl": "rgb_value_template",
-    "set_pos_t": "set_position_topic",
-    "set_pos_tpl": "set_position_template",
-    "spd_rng_max": "speed_range_max",
-    "spd_rng_min": "speed_range_min",
-    "stat_closing": "state_closing",
-    "stat_clsd": "state_closed",
-    "stat_locked": "state_locked",
-    "stat_off": "state_off",
-    "stat_on": "state_on",
-    "stat_open": "state_open",
-    "stat_opening": "state_opening",
-    "stat_t": "state_topic",
-    "stat_unlocked": "state_unlocked",
-    "stat_val_tpl": "state_value_template",
-    "strt_mw_cmd_t": "start_mowing_command_topic",
-    "strt_mw_cmd_tpl": "start_mowing_command_template",
-    "sup_clrm": "supported_color_modes",
-    "sup_feat": "supported_features",
-    "t": "topic",
-    "temp_cmd_t": "temperature_command_topic",
-    "temp_cmd_tpl": "temperature_command_template",
-    "temp_stat_t": "temperature_state_topic",
-    "temp_stat_tpl": "temperature_state_template",
-    "temp_unit": "temperature_unit",
-    "uniq_id": "unique_id",
-    "unit_of_meas": "unit_of_measurement",
-    "val_tpl": "value_template",
+_WORDS: Mapping[str, str] = {  # of which the names in a config are put together, as they may be written shorter
+    **{"avail": "available", "avty": "availability", "bri": "brightness", "cla": "class", "clr": "color"},
+    **{"cls": "close", "clsd": "closed", "cmd": "command", "cmps": "components", "curr": "current", "def": "default"},
+    **{"dev": "device", "ent": "entity", "feat": "features", "k": "kelvin", "meas": "measurement", "mw": "mowing"},
+    **{"obj": "object", "opt": "optimistic", "p": "platform", "pct": "percentage", "pl": "payload", "pos": "position"},
+    **{"ret": "retain", "rng": "range", "scl": "scale", "spd": "speed", "stat": "state", "strt": "start"},
+    **{"sup": "supported", "t": "topic", "tpl": "template", "uniq": "unique", "unlk": "unlock", "val": "value"},
+    **{word: word for word in ("closing", "dock", "home", "id", "lock", "locked", "max", "min", "mode", "not", "of")},
+    **{word: word for word in ("off", "on", "open", "opening", "rgb", "set", "temp", "unit", "unlocked")},
+}
+_SHORT: Mapping[str, str] = {  # whose words are others than elsewhere
+    **{"act_stat_t": "activity_state_topic", "act_val_tpl": "activity_value_template"},
+    **{"pl_ret": "payload_return_to_base", "pos": "reports_position", "sup_clrm": "supported_color_modes"},
 }
 _SHORT_DEVICE: Mapping[str, str] = {"ids": "identifiers", "sa": "suggested_area"}
 
@@ -169,18 +95,26 @@ def _config(payload: bytes) -> dict[str, Any]:
         raise Unclear("no JSON") from broken
     if not isinstance(config, dict):
         raise Unclear("no JSON object, or too long")
-    config = _long(config, _SHORT)
+    config = _long(config)
     if isinstance(config.get("components"), dict):
         config["components"] = {
-            str(name): _long(part, _SHORT) if isinstance(part, dict) else part
-            for name, part in config["components"].items()
+            str(name): _long(part) if isinstance(part, dict) else part for name, part in config["components"].items()
         }
     base = config.pop("~", None)
     return config if base is None else _based(config, str(base))
 
 
-def _long(config: Mapping[str, Any], words: Mapping[str, str]) -> dict[str, Any]:
-    return {words.get(name, name): value for name, value in config.items()}
+def _long(config: Mapping[str, Any], words: Mapping[str, str] | None = None) -> dict[str, Any]:
+    """Return a config with its names written out, by a table where there is one."""
+    return {_whole_name(name) if words is None else words.get(name, name): value for name, value in config.items()}
+
+
+def _whole_name(name: str) -> str:
+    words = [_WORDS.get(word) for word in name.split("_")]
+    if name in _SHORT or None in words:
+        return _SHORT.get(name, name)
+    whole = "_".join(filter(None, words))
+    return re.sub(r"^(current_)?temp_", r"\1temperature_", whole)
 
 
 def _based(config: dict[str, Any], base: str) -> dict[str, Any]:
@@ -245,7 +179,7 @@ def _topical(value: Any) -> bool:
 
 def _availability(config: Mapping[str, Any]) -> dict[str, tuple[str, str, str]]:
     listed = config.get("availability")
-    rows = [_long(row, _SHORT) for row in listed if isinstance(row, dict)] if isinstance(listed, list) else []
+    rows = [_long(row) for row in listed if isinstance(row, dict)] if isinstance(listed, list) else []
     if topic := text_of(config, "availability_topic"):
         rows.append({**config, "topic": topic, "value_template": config.get("availability_template", "")})
     known = {}
