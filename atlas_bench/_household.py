@@ -38,7 +38,7 @@ from atlas.conversation import (
 )
 from atlas.errors import AtlasError
 from atlas.events import Event, TextDelta
-from atlas.llm import backend_scripted
+from atlas.llm import backend_openai
 from atlas.mcp.recipients import ANNOUNCE, LEAVE, WHERE, RecipientTools
 from atlas.mcp.tools import Tools
 from atlas.mcp.tools_mcp import VIEWS
@@ -58,6 +58,7 @@ from tools_server.wires.resources import Resources
 
 PERSON = "Tom"
 ZONE, COUNTRY = "Europe/London", "GB"
+NO_MODEL = Path("/dev/null/llm.sock")  # nobody listens there: what a house does without a model is looked at
 AGENTS = '[family]\ntoken_sha256 = "{0:064}"\ntools = ["*"]\nroots = ["family-agent-config"]\nacts_as = "owner"\n'
 _ASIDE = ("facts.list",)  # what an agent looks up by itself before it answers
 _NOTHING: tuple[Message, ...] = ()
@@ -263,7 +264,7 @@ async def household(
             reader, public = reader_of(language)
             names = HouseNames(tools, public.prepare)
             await names.fetch()
-            backend = await backend_scripted.open(backend_scripted.ScriptedSettings())
+            backend = await backend_openai.open(backend_openai.BackendSettings("none", socket=NO_MODEL))
             confirmations = HouseConfirmations(seal, open_wording(language), tools, may_talk=lambda actor, agent: True)
             first = [EmergencyMind([language], lambda: open_helplines(COUNTRY, ""))]
             recipients = _recipients(tools, names)

@@ -21,13 +21,13 @@ from atlas.errors import StoreError
 from atlas.events import Event, TextDelta, TurnEnded
 from atlas.house import House, Mind
 from atlas.llm.backend import BackendPrompt, Calls, TextPiece
-from atlas.llm.backend_scripted import Line, ScriptedBackend, ScriptedSettings
 from atlas.store import conversations, turns
 from atlas.store.database import open_database
 from atlas.store.memory import STRANGERS_SECONDS, open_memory
 from atlas.store.migrations import MEMORY
 from tests.agents.conftest import OfAnything
 from tests.houses import assents_of, choosing, english, house_of, reader_of
+from tests.scripted_backend import Line, ScriptedBackend, ScriptedSettings
 from tests.scripted_tools import Action, Preview, ScriptedResult, ScriptedTools
 
 ADA = Actor("ada", "phone", "owner", "study")

@@ -27,11 +27,11 @@ from atlas.errors import RequestError
 from atlas.events import Event, TurnEnded, TurnStarted
 from atlas.house import House, Mind
 from atlas.llm.backend import BackendPrompt
-from atlas.llm.backend_scripted import ScriptedBackend, ScriptedSettings
 from atlas.router import choose, open_addressing
 from atlas.store.memory import Memory, open_memory
 from atlas.store.recall import TimeSpan
 from tests.houses import assents_of, english, house_of, reader_of
+from tests.scripted_backend import ScriptedBackend, ScriptedSettings
 
 WORD = re.compile(r"(?:said|tail|fact|plan)q[a-z]{6}")
 MINUTE = 60.0

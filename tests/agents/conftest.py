@@ -19,12 +19,12 @@ from atlas.confirmations import HouseConfirmations
 from atlas.conversation import Actor, ToolCall, Turn
 from atlas.events import Emit, Event, TextDelta
 from atlas.llm.backend import Backend, BackendPrompt, Calls, TextPiece
-from atlas.llm.backend_scripted import Line, ScriptedBackend, ScriptedSettings
 from atlas.mcp.tools import Tools
 from atlas.understanding.grammar import Grammar
 from atlas.understanding.names import Names
 from atlas.understanding.understanding import Understanding
 from tests.houses import assents_of, choosing, english, reader_of
+from tests.scripted_backend import Line, ScriptedBackend, ScriptedSettings
 from tests.scripted_tools import ScriptedHousehold, ScriptedTools
 
 CLAIMS = Path(__file__).parent / "corpus" / "claims"  # sentences that claim a deed, and some that do not

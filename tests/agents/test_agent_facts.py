@@ -15,10 +15,10 @@ from atlas.agents.prompt import words_of_others
 from atlas.config import LlmConfig
 from atlas.confirmations import HouseConfirmations
 from atlas.conversation import Actor, Message, Tool, Turn
-from atlas.llm.backend_scripted import ScriptedBackend
 from atlas.understanding.grammar import Grammar
 from tests.conftest import for_every
 from tests.houses import reader
+from tests.scripted_backend import ScriptedBackend
 from tests.scripted_tools import Action, Preview, ScriptedRefusal, ScriptedResult, ScriptedTools
 
 from .conftest import ANNA, Room, ask, says, turn

@@ -15,10 +15,10 @@ from atlas.confirmations import HouseConfirmations, open_wording
 from atlas.conversation import HOUSE, Message, ToolCall
 from atlas.events import TextDelta, ToolFinished
 from atlas.llm.backend import Calls
-from atlas.llm.backend_scripted import ScriptedBackend
 from atlas.understanding.grammar import Grammar
 from tests.conftest import for_every
 from tests.houses import reader_of
+from tests.scripted_backend import ScriptedBackend
 from tests.scripted_tools import ScriptedHousehold, ScriptedTools
 
 from .conftest import Room, ask, says, turn, wants

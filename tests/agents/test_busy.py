@@ -19,11 +19,11 @@ from atlas.conversation import Actor, Turn, fresh_id
 from atlas.events import Event, TurnEnded
 from atlas.house import Mind
 from atlas.llm.backend import BackendPrompt, Delta
-from atlas.llm.backend_scripted import ScriptedBackend, ScriptedSettings
 from atlas.store.memory import open_memory
 from atlas.understanding.grammar import Grammar
 from atlas.understanding.names import Names
 from tests.houses import choosing, house_of, reader_of
+from tests.scripted_backend import ScriptedBackend, ScriptedSettings
 from tests.scripted_tools import ScriptedHousehold
 
 from .conftest import says

@@ -18,9 +18,9 @@ from atlas.conversation import Actor, ClientTools, Message, Tool, ToolCall, Tool
 from atlas.errors import ConfigError, EngineError, LlmGone
 from atlas.events import Event, TextDelta, ToolFinished
 from atlas.llm.backend import Calls, Finished
-from atlas.llm.backend_scripted import ScriptedBackend, Vanish
 from atlas.understanding.grammar import Grammar
 from tests.houses import reader_of
+from tests.scripted_backend import ScriptedBackend, Vanish
 from tests.scripted_tools import ScriptedHousehold, ScriptedResult, ScriptedTools
 
 from .conftest import ANNA, Alone, Room, ask, says, turn, wants

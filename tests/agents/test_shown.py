@@ -21,8 +21,8 @@ from atlas.conversation import Actor, Message, Tool, ToolCall, Usage
 from atlas.errors import ContextFull, EngineError, LlmBusy, LlmGone
 from atlas.events import ToolFinished
 from atlas.llm.backend import BackendPrompt, Calls, Finished, TextPiece
-from atlas.llm.backend_scripted import ScriptedBackend, ScriptedSettings
 from tests.conftest import for_every
+from tests.scripted_backend import ScriptedBackend, ScriptedSettings
 from tests.scripted_tools import Action, Preview, ScriptedHousehold, ScriptedRefusal, ScriptedResult, ScriptedTools
 from wall.roles import Role
 

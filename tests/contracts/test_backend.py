@@ -20,7 +20,7 @@ from atlas.engine import open_engine
 from atlas.errors import EngineError, LlmGone
 from atlas.llm.backend import Backend, BackendPrompt, Calls, Delta, Finished, Limits, TextPiece
 from atlas.llm.backend_openai import BackendSettings
-from atlas.llm.backend_scripted import Script, ScriptedSettings, Vanish, call
+from tests.scripted_backend import Script, ScriptedBackend, ScriptedSettings, Vanish, call
 
 MODEL, ENCODER = "smollm2-135m-instruct", "all-minilm-l6-v2"
 TIMER = Tool(
@@ -52,7 +52,7 @@ class Scripted(World):
     async def start(self) -> None:
         self.gone = False
         if not hasattr(self, "backend"):
-            self.backend = await open_engine("backend", "scripted", ScriptedSettings(self.answer, 0.001))
+            self.backend = ScriptedBackend(ScriptedSettings(self.answer, 0.001))
 
     def answer(self, prompt: BackendPrompt) -> Script:
         if prompt.tools:

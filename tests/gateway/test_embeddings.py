@@ -17,9 +17,9 @@ from atlas.fields import Fields
 from atlas.gateway import embeddings
 from atlas.gateway.embeddings import BATCH_TEXTS, MOST_AT_ONCE, MOST_OF_ONE
 from atlas.llm.backend import Embeddings, Priority
-from atlas.llm.backend_scripted import ScriptedBackend, ScriptedSettings
 from tests.conftest import for_every, virtual_time
 from tests.gateway.small_house import SmallHouse, served
+from tests.scripted_backend import ScriptedBackend, ScriptedSettings
 
 ENCODER = "all-minilm-l6-v2"
 LONG = "a word " * 300  # more than is read

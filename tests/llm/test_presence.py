@@ -11,9 +11,9 @@ import pytest
 from atlas.conversation import Message
 from atlas.errors import EngineError, LlmBusy, LlmGone
 from atlas.llm.backend import BackendPrompt
-from atlas.llm.backend_scripted import Script, ScriptedBackend, ScriptedSettings, Vanish
 from atlas.llm.presence import LOOK_SECONDS, Watched
 from tests.conftest import virtual_time
+from tests.scripted_backend import Script, ScriptedBackend, ScriptedSettings, Vanish
 
 HELLO = [Message("user", "hello")]
 

@@ -11,10 +11,10 @@ import pytest
 
 from atlas.conversation import Message
 from atlas.llm.backend import BackendPrompt
-from atlas.llm.backend_scripted import ScriptedBackend, ScriptedSettings
 from atlas.llm.presence import SpeakingSpeed, Watched
 from atlas.models.machine_load import EVERY_SECONDS, MIB, MOST_SAMPLES, MachineLoad, read_cards
 from tests.conftest import virtual_time
+from tests.scripted_backend import ScriptedBackend, ScriptedSettings
 
 
 @pytest.fixture

@@ -1,4 +1,4 @@
-"""A backend that reads its answers from a script. For tests.
+"""A backend that reads its answers from a script.
 
 It keeps every promise of the contract but one: calls come as the script has them, whether they fit or not, so that a
 mind can be shown what no other backend would let through.
@@ -38,11 +38,6 @@ class ScriptedSettings:
     seconds_between: float = 0.0  # of `anyio.sleep` before each delta
     model: str = "scripted"
     prompts: list[BackendPrompt] = field(default_factory=list)  # filled with what was asked
-
-
-async def open(settings: ScriptedSettings) -> ScriptedBackend:
-    """Return the backend."""
-    return ScriptedBackend(settings)
 
 
 class ScriptedBackend:
