@@ -63,17 +63,12 @@ class ServerSettings:
     @classmethod
     def of(cls, given: argparse.Namespace) -> ServerSettings:
         """Return where everything lies, as every command line says it; who is served, and how, comes on top."""
+        as_given = ("agents", "policy", "tools", "egress", "house_key", "timezone", "languages")
         return cls(
             data=given.data.resolve(),
             folders=given.folders.resolve() if given.folders else None,
-            agents=given.agents,
-            policy=given.policy,
-            tools=given.tools,
-            egress=given.egress,
-            house_key=given.house_key,
             signed_head=getattr(given, "signed_head", None),
-            timezone=given.timezone,
-            languages=given.languages,
+            **{name: getattr(given, name) for name in as_given},
         )
 
     def folder(self, root: str) -> Path:

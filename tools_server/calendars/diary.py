@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from datetime import datetime
 from pathlib import Path
 from typing import Any
@@ -271,4 +271,4 @@ def _item(there: Mapping[str, str]) -> CalendarObject:
 
 
 def _kept(server: CalendarAccount, item: CalendarObject) -> dict[str, str]:
-    return {"server": server.key, "href": item.href, "etag": item.etag, "text": item.text}
+    return {"server": server.key, **asdict(item)}

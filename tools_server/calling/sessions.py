@@ -17,6 +17,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from wall.chain import rows_of
 from wall.files import sync_folder
 
 FOLDER = "sessions"
@@ -56,13 +57,7 @@ class CallSession:
 
     def lines(self) -> Iterator[dict[str, Any]]:
         """Give every whole line, the oldest first."""
-        for line in self.file.read_bytes().splitlines(keepends=True):
-            try:
-                fields = json.loads(line)
-            except ValueError:
-                continue
-            if isinstance(fields, dict) and line.endswith(b"\n"):
-                yield fields
+        return rows_of(line for line in self.file.read_bytes().splitlines(keepends=True) if line.endswith(b"\n"))
 
     def summary(self) -> dict[str, Any]:
         """Return what a list of sessions says of this one."""

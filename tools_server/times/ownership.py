@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import Protocol, TypeVar
+from typing import TypeVar
 
 from tools_server.sdk.toolkit import Call, ToolFailed
+from tools_server.times.alarm import Alarm
+from tools_server.times.timer import Timer
 from tools_server.values.language import noted
 from tools_server.values.language import text as _
+from tools_server.values.policy import CallActor
 from wall.roles import NOBODY
 
 MOST_OF_ONE = 40  # of the hundred that a house has: nobody alone, and no model in somebody's name, uses them up
@@ -18,25 +21,7 @@ TIMERS, ALARMS, DEEDS = noted("timers"), noted("alarms"), noted("things to do la
 REMINDERS = noted("reminders")
 
 
-class Owned(Protocol):
-    """A row that somebody has set."""
-
-    @property
-    def person(self) -> str:
-        """Who set it; "" when nobody knows."""
-        ...
-
-    @property
-    def device(self) -> str:
-        """Through what it was set: its `device_key`."""
-        ...
-
-    @property
-    def role(self) -> str:
-        """Of who set it, as it was then; "" in rows of older versions."""
-        ...
-
-
+Owned = Timer | Alarm | CallActor  # what somebody has set, or who has set it
 _Row = TypeVar("_Row", bound=Owned)
 
 

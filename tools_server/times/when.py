@@ -12,7 +12,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from datetime import date, datetime, tzinfo
 
-from tools_server.times.recurrence import Recurrence, RecurrenceRule, local, moment
+from tools_server.times.recurrence import RecurrenceRule, local, moment
 from tools_server.times.time_phrase import NotUnderstood
 from tools_server.times.when_grammar import read_event, read_words
 from tools_server.times.when_moment import REMINDING, TOO_FAR, WAKING, Habit, Meaning
@@ -29,11 +29,6 @@ class When:
     at: datetime | None = None  # without a zone; fold 1 is the second of two equal times
     rule: RecurrenceRule | None = None  # then `at` is where it starts
     heard: str = ""  # a person, as said; "me" for the one who speaks
-
-    @property
-    def recurrence(self) -> Recurrence | None:
-        """Return the rule with its start, when there is a rule."""
-        return Recurrence(self.rule, self.at) if self.rule and self.at else None
 
 
 def understand(text: str, now: float, zone: tzinfo | None, habit: Habit = REMINDING) -> When:
