@@ -51,10 +51,6 @@ class Confirmation:
     def shown(self) -> dict[str, Any]:
         """Return what whoever puts the question to a person must know, as JSON."""
         return {
-            "id": self.id,
-            "sentence": self.sentence,
-            "level": self.level,
-            "expires_at": self.expires_at,
-            "tool": self.deed.tool,
-            "arguments_sha256": self.deed.arguments_sha256,
+            **{name: getattr(self, name) for name in ("id", "sentence", "level", "expires_at")},
+            **{name: getattr(self.deed, name) for name in ("tool", "arguments_sha256")},
         }

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
 import secrets
 import sqlite3
@@ -10,7 +11,6 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
-from types import MappingProxyType
 from typing import Any
 
 KEPT_RECEIPTS = 20_000  # fifty changes a day for a year; counted, for a clock that is wrong must not make them all old
@@ -87,6 +87,9 @@ class StoredReceipt:
         return not (self.before is None and self.after is None)
 
 
+_JSON = ("actor", "before", "after", "arguments")  # columns of receipts
+
+
 class ToolsDatabase:
     """The one connection of this process to tools.db. Used from the event loop's thread only."""
 
@@ -153,43 +156,24 @@ class ToolsDatabase:
         """Write one statement; outside a transaction it is committed at once."""
         self._db.execute(sql, values)
 
-    def add_receipt(
-        self,
-        changed: str,
-        *,
-        tool: str,
-        agent: str,
-        actor: Mapping[str, str],
-        turn: str,
-        at: float,
-        before: Any,
-        after: Any,
-        arguments: Mapping[str, Any] = MappingProxyType({}),
-        undoes: str = "",
-        tainted: bool = False,
-    ) -> ChangeReceipt:
-        """Keep a receipt: in the running transaction when there is one, else committed at once.
+    def add_receipt(self, changed: str, **fields: Any) -> ChangeReceipt:
+        """Keep a receipt, of the fields of a `StoredReceipt`: in the running transaction, else committed at once.
 
         One that `undoes` another is written together with the other's mark; the other is then undone, once.
         Past `KEPT_RECEIPTS` the oldest makes room: what it tells of can be taken back no longer. Those that are
         `tainted` stay, for as long as the words may that they brought in; each had a person's yes, so they are few.
         """
-        receipt = ChangeReceipt(
-            f"receipt_{secrets.token_hex(8)}", changed, tool, not (before is None and after is None)
-        )
+        receipt = StoredReceipt(f"receipt_{secrets.token_hex(8)}", changed=changed, **fields)
+        values = {one.name: getattr(receipt, one.name) for one in dataclasses.fields(receipt)}
+        values |= {name: json.dumps(values[name], default=dict) for name in _JSON}
         oldest = "rowid <= (SELECT max(rowid) FROM receipts) - ?"
         with self.transaction():
-            self.run(
-                "INSERT INTO receipts"
-                " (id, at, tool, agent, actor, turn, changed, before, after, arguments, undoes, tainted)"
-                " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
-                *(receipt.id, at, tool, agent, json.dumps(dict(actor)), turn, changed),
-                *(json.dumps(before), json.dumps(after), json.dumps(dict(arguments)), undoes, tainted),
-            )
+            places = ", ".join("?" * len(values))
+            self.run(f"INSERT INTO receipts ({', '.join(values)}) VALUES ({places})", *values.values())  # noqa: S608
             self.run(f"DELETE FROM receipts WHERE {oldest} AND NOT tainted", KEPT_RECEIPTS)  # noqa: S608  # no value
-            if undoes:
-                self.run("UPDATE receipts SET undone_by = ? WHERE id = ?", receipt.id, undoes)
-        return receipt
+            if receipt.undoes:
+                self.run("UPDATE receipts SET undone_by = ? WHERE id = ?", receipt.id, receipt.undoes)
+        return ChangeReceipt(receipt.id, changed, receipt.tool, receipt.reversible)
 
     def receipts(self, most: int) -> Iterator[StoredReceipt]:
         """Give the newest receipts, the newest first; each is read when it is wanted, for one may hold a whole file."""
@@ -239,7 +223,7 @@ class ToolsDatabase:
 def _kept(row: sqlite3.Row) -> StoredReceipt:
     values = dict(row)
     values.pop("place", None)
-    for name in ("actor", "before", "after", "arguments"):
+    for name in _JSON:
         values[name] = json.loads(values[name])
     return StoredReceipt(**values)
 

@@ -9,7 +9,7 @@ from tools_server.sdk import rows
 from tools_server.sdk.toolkit import Call, Result, ToolFailed
 from tools_server.sdk.wording import capital
 from tools_server.times.clock_steps import note_clock
-from tools_server.times.timer import JUST_SECONDS, Timer, ended_sentence, labels
+from tools_server.times.timer import JUST_SECONDS, Timer, labels
 from tools_server.values.language import text as _
 from tools_server.values.policy import STRICTNESS
 
@@ -49,7 +49,7 @@ def stop_rung(call: Call, timers: Sequence[Timer]) -> tuple[Result, Timer]:
     elif first.ringing:
         text = _("{label} stopped.").format(label=capital(called[first.id]))
     else:
-        text = ended_sentence(first, called[first.id], now)
+        text = first.ended_sentence(called[first.id], now)
     waiting = [timer for timer in timers if timer.ringing or timer.announced_at is None]
     if not waiting:
         return Result(text), first

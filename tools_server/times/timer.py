@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
-from tools_server.sdk.wording import NAMED, choices, some
-from tools_server.values.language import in_context, length, noun, parts_of
+from tools_server.sdk.wording import NAMED, capital, choices, some
+from tools_server.values.language import current, in_context, length, noun, parts_of, speaking
 from tools_server.values.language import text as _
 from tools_server.values.noun_phrases import place
 
@@ -63,6 +64,46 @@ class Timer:
             return False
         return self.announced_at - self.deadline >= MISSED_SECONDS
 
+    @property
+    def label(self) -> str:
+        """What to call it when there is no other: "pizza timer", "10 minute timer"."""
+        return _("{name} timer").format(name=noun(self.name) or adjective(self.seconds))
+
+    def sentence(self, label: str, now: float) -> str:
+        """Return how long it has left."""
+        if self.ended(now):
+            return self.ended_sentence(label, now)
+        duration = length(self.left(now))
+        if self.paused:
+            return _("Your {label} is paused with {duration} left.").format(label=label, duration=duration)
+        return _("Your {label} has {duration} left.").format(label=label, duration=duration)
+
+    def ended_sentence(self, label: str, now: float) -> str:
+        """Return that it is done, or how long ago it was."""
+        late = -self.left(now)
+        if late < JUST_SECONDS:
+            return _("Your {label} is done.").format(label=label)
+        return _("Your {label} ended {length} ago.").format(label=label, length=length(late // 60 * 60 or late))
+
+    def saying(self, label: str, now: float) -> dict[str, Any]:
+        """Return one that has ended as the house rings it, in the language in which it was set."""
+        with speaking(self.language):
+            text, language = self.ended_sentence(label, now), current()
+        return {
+            **{name: getattr(self, name) for name in ("id", "name", "room", "device", "person", "seconds")},
+            **{"ended_at": self.deadline, "late_seconds": round(-self.left(now), 3), "text": text},
+            "language": language,
+        }
+
+    def shown(self, now: float) -> dict[str, Any]:
+        """Return it as data."""
+        return {
+            **{name: getattr(self, name) for name in ("id", "name", "room", "seconds", "set_at")},
+            "left_seconds": round(max(0.0, self.left(now)), 3),
+            "state": "paused" if self.paused else "ended" if self.ended(now) else "running",
+            "ends_at": self.deadline,
+        }
+
 
 def plain_name(name: str) -> str:
     """Return a name as timers keep it: "my Pizza Timer" → "pizza", "Nudeltimer" → "nudel"."""
@@ -108,8 +149,8 @@ def labels(timers: Sequence[Timer]) -> dict[str, str]:
     """
     rooms: dict[str, set[str]] = {}
     for timer in timers:
-        rooms.setdefault(plain_label(timer), set()).add(timer.room)
-    placed = {timer.id: _placed(timer, plain_label(timer), rooms[plain_label(timer)]) for timer in timers}
+        rooms.setdefault(timer.label, set()).add(timer.room)
+    placed = {timer.id: _placed(timer, timer.label, rooms[timer.label]) for timer in timers}
     lengths: dict[str, set[int]] = {}
     for timer in timers:
         lengths.setdefault(placed[timer.id], set()).add(timer.seconds)
@@ -130,11 +171,6 @@ def _placed(timer: Timer, label: str, rooms: set[str]) -> str:
     )
 
 
-def plain_label(timer: Timer) -> str:
-    """Return what to call a timer when there is no other: "pizza timer", "10 minute timer"."""
-    return _("{name} timer").format(name=noun(timer.name) or adjective(timer.seconds))
-
-
 def which(timers: Sequence[Timer], among: Sequence[Timer], now: float) -> str:
     """Return the question which of some timers is meant; those that are called the same by what they have left."""
     called = labels(among)
@@ -147,33 +183,45 @@ def which(timers: Sequence[Timer], among: Sequence[Timer], now: float) -> str:
     return _("Which timer: {series}?").format(series=choices(named, len(timers) - NAMED))
 
 
-def sentence(timer: Timer, label: str, now: float) -> str:
-    """Return how long a timer has left."""
-    if timer.ended(now):
-        return ended_sentence(timer, label, now)
-    if timer.paused:
-        return _("Your {label} is paused with {duration} left.").format(label=label, duration=length(timer.left(now)))
-    return _("Your {label} has {duration} left.").format(label=label, duration=length(timer.left(now)))
-
-
-def ended_sentence(timer: Timer, label: str, now: float) -> str:
-    """Return that a timer is done, or how long ago it was."""
-    late = -timer.left(now)
-    if late < JUST_SECONDS:
-        return _("Your {label} is done.").format(label=label)
-    return _("Your {label} ended {length} ago.").format(label=label, length=length(late // 60 * 60 or late))
-
-
 def timers_text(timers: Sequence[Timer], now: float) -> str:
     """Return what is said of all of them: of the first few how long each has left, of the others how many they are."""
     if not timers:
         return _("There are no timers.")
     called = labels(timers)
-    sentences = [sentence(timer, called[timer.id], now) for timer in timers[:NAMED]]
+    sentences = [timer.sentence(called[timer.id], now) for timer in timers[:NAMED]]
     if len(timers) == 1:
         return sentences[0]
     rest = [_("And {count} more.").format(count=len(timers) - NAMED)] if len(timers) > NAMED else []
     return " ".join([_("There are {count} timers.").format(count=len(timers)), *sentences, *rest])
+
+
+def back_text(back: Sequence[Timer], after: Sequence[Timer], now: float) -> str:
+    """Return what is said of timers that are put `back` in the place of those that were there `after` a change."""
+    if not back:
+        return (
+            _("{plain_label} cancelled.").format(plain_label=capital(after[0].label))
+            if len(after) == 1
+            else _("{count} timers cancelled.").format(count=len(after))
+        )
+    if len(back) == 1:
+        label = back[0].label
+        late = -back[0].left(now)
+        if back[0].ended(now) and late < JUST_SECONDS:
+            return _("Your {timer} is back, but it is done.").format(timer=label)
+        if back[0].ended(now):
+            return _("Your {timer} is back, but it ended {length} ago.").format(
+                timer=label, length=length(late // 60 * 60 or late)
+            )
+        if back[0].paused:
+            form = _("Your {timer} is as it was, paused with {length} left.")
+            form = form if after else _("Your {timer} is back, paused with {length} left.")
+        else:
+            form = _("Your {timer} is as it was, with {length} left.")
+            form = form if after else _("Your {timer} is back, with {length} left.")
+        return form.format(timer=label, length=length(back[0].left(now)))
+    called = labels(back)
+    sentences = [timer.ended_sentence(called[timer.id], now) for timer in back if timer.ended(now)]
+    return " ".join([_("{count} timers are back.").format(count=len(back)), *sentences])
 
 
 def what_there_is(timers: Sequence[Timer]) -> str:

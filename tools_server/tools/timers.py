@@ -26,20 +26,17 @@ from tools_server.times.clock_steps import follow_clock, note_clock
 from tools_server.times.ownership import TIMERS, changeable, refuse_more, refuse_over, role_of
 from tools_server.times.rung_timers import rung_here, stop_rung, stopped_first
 from tools_server.times.timer import (
-    JUST_SECONDS,
     Timer,
     adjective,
-    ended_sentence,
+    back_text,
     labels,
-    plain_label,
     plain_name,
     plain_room,
-    sentence,
     timers_text,
     what_there_is,
     which,
 )
-from tools_server.values.language import current, length, noun, speaking, spoken_later
+from tools_server.values.language import length, noun, spoken_later
 from tools_server.values.language import text as _
 from tools_server.values.noun_phrases import place
 from tools_server.values.shapes import DUE, IDS
@@ -124,7 +121,7 @@ async def list_timers(call: Call) -> Result:
     """Tell which timers there are and how long each has left."""
     now, timers = call.now(), _to_tell(call)
     _note_told(call, timers)
-    return Result(timers_text(timers, now), {"timers": [_shown(timer, now) for timer in timers]})
+    return Result(timers_text(timers, now), {"timers": [timer.shown(now) for timer in timers]})
 
 
 @tool("timers.left", data={"timers": [TIMER]}, risk="read", limit_seconds=10)
@@ -133,12 +130,12 @@ async def left(call: Call, name: Name = "", seconds: Length = 0, room: Room = ""
     now, timers = call.now(), _to_tell(call)
     lately = None if room or _any_fits(timers, name, seconds) else _announced(call, name, seconds)
     if lately:
-        return Result(ended_sentence(lately, plain_label(lately), now), {"timers": [_shown(lately, now)]})
+        return Result(lately.ended_sentence(lately.label, now), {"timers": [lately.shown(now)]})
     matching_timers = _narrow(call, timers, _name_among(timers, name), seconds, room)
     _note_told(call, matching_timers)
     first, *others = matching_timers
-    text = timers_text(matching_timers, now) if others else sentence(first, labels(timers)[first.id], now)
-    return Result(text, {"timers": [_shown(timer, now) for timer in matching_timers]})
+    text = timers_text(matching_timers, now) if others else first.sentence(labels(timers)[first.id], now)
+    return Result(text, {"timers": [timer.shown(now) for timer in matching_timers]})
 
 
 @tool("timers.cancel", data={"timer": TIMER}, risk="change", limit_seconds=10)
@@ -175,7 +172,7 @@ async def cancel_all(call: Call, room: Room = "") -> Result:
     text = {1: _("Timer cancelled."), 2: _("Both timers cancelled.")}.get(
         len(timers), _("All {count} timers cancelled.").format(count=len(timers))
     )
-    data = {"timers": [_shown(timer, call.now()) for timer in timers]}
+    data = {"timers": [timer.shown(call.now()) for timer in timers]}
     return Result(text, data, rows.changed(call, "timers", timers, (), text))
 
 
@@ -241,7 +238,7 @@ async def add(
     if to_seconds:
         anew = replace(timer, seconds=to_seconds, set_at=now)
         anew = replace(anew, left_seconds=to_seconds) if timer.paused else replace(anew, deadline=now + to_seconds)
-        text = _("Your {timer} now has {left} left.").format(timer=plain_label(anew), left=length(to_seconds))
+        text = _("Your {timer} now has {left} left.").format(timer=anew.label, left=length(to_seconds))
         return _changed(call, timer, anew, text)
     remaining = timer.left(now) + by_seconds
     if by_seconds == 0:
@@ -283,29 +280,16 @@ async def due(
     now = call.now()
     ended = [timer for timer in timers if timer.ended(now)]
     coming = [timer.deadline for timer in timers if timer.deadline is not None and not timer.ended(now)]
-    shown = [_to_say(timer, timers, now) for timer in ended]
+    shown = [timer.saying(labels(timers)[timer.id], now) for timer in ended]
     ringing = _ringing(call)
     text = " ".join(str(timer["text"]) for timer in shown) or _("No timer has ended.")
-    waiting = [_shown(timer, now) | {"device": timer.device} for timer in timers]
-    rings = [_to_say(timer, ringing, now) for timer in ringing]
+    waiting = [timer.shown(now) | {"device": timer.device} for timer in timers]
+    rings = [timer.saying(labels(ringing)[timer.id], now) for timer in ringing]
     data = {"timers": shown, "ringing": rings, "waiting": waiting, "next_at": min(coming, default=None), "now": now}
     if missed:
         owner = [(timer, {"person": timer.person, "device": timer.device}) for timer in _missed(call)]
-        data["missed"] = [_shown(timer, now) | whose for timer, whose in owner]
+        data["missed"] = [timer.shown(now) | whose for timer, whose in owner]
     return Result(text, data)
-
-
-def _to_say(timer: Timer, among: Sequence[Timer], now: float) -> dict[str, Any]:
-    """Return a timer that has ended as the house rings it, in the language in which it was set."""
-    with speaking(timer.language):
-        text, language = ended_sentence(timer, labels(among)[timer.id], now), current()
-    return {
-        **{name: getattr(timer, name) for name in ("id", "name", "room", "device", "person", "seconds")},
-        "ended_at": timer.deadline,
-        "late_seconds": round(-timer.left(now), 3),
-        "text": text,
-        "language": language,
-    }
 
 
 @tool("timers.announced", data=IDS, risk="change", agents=("house",), idempotent=True, limit_seconds=10)
@@ -341,11 +325,11 @@ async def undo(call: Call, stored_receipt: StoredReceipt) -> Result:
     _refuse_changed(call, before, after)
     refuse_over(MOST_TIMERS, len(_waiting(call)) + len(before) - len(after), TIMERS)
     back = [replace(timer, announced_at=now) if timer.ended(now) else timer for timer in before]
-    text = _put_back_sentence(back, after, now)
+    text = back_text(back, after, now)
     with call.state.transaction():
         note_clock(call)
         receipt = rows.changed(call, "timers", after, back, text)
-    return Result(text, {"timers": [_shown(timer, now) for timer in back or after]}, receipt)
+    return Result(text, {"timers": [timer.shown(now) for timer in back or after]}, receipt)
 
 
 def _refuse_changed(call: Call, before: Sequence[Timer], after: Sequence[Timer]) -> None:
@@ -359,35 +343,7 @@ def _refuse_changed(call: Call, before: Sequence[Timer], after: Sequence[Timer])
                 form = _("I can't take that back: your {timer} was changed since.")
             if here and here.announced_at:
                 form = _("I can't take that back: your {timer} has ended.")
-            raise ToolFailed("failed", form.format(timer=plain_label(timer)))
-
-
-def _put_back_sentence(back: Sequence[Timer], after: Sequence[Timer], now: float) -> str:
-    if not back:
-        return (
-            _("{plain_label} cancelled.").format(plain_label=capital(plain_label(after[0])))
-            if len(after) == 1
-            else _("{count} timers cancelled.").format(count=len(after))
-        )
-    if len(back) == 1:
-        label = plain_label(back[0])
-        late = -back[0].left(now)
-        if back[0].ended(now) and late < JUST_SECONDS:
-            return _("Your {timer} is back, but it is done.").format(timer=label)
-        if back[0].ended(now):
-            return _("Your {timer} is back, but it ended {length} ago.").format(
-                timer=label, length=length(late // 60 * 60 or late)
-            )
-        if back[0].paused:
-            form = _("Your {timer} is as it was, paused with {length} left.")
-            form = form if after else _("Your {timer} is back, paused with {length} left.")
-        else:
-            form = _("Your {timer} is as it was, with {length} left.")
-            form = form if after else _("Your {timer} is back, with {length} left.")
-        return form.format(timer=label, length=length(back[0].left(now)))
-    called = labels(back)
-    sentences = [ended_sentence(timer, called[timer.id], now) for timer in back if timer.ended(now)]
-    return " ".join([_("{count} timers are back.").format(count=len(back)), *sentences])
+            raise ToolFailed("failed", form.format(timer=timer.label))
 
 
 # ── which timer is meant ───────────────────────────────────────────────────────────────────────────
@@ -404,7 +360,7 @@ def _one(call: Call, name: str, seconds: int, room: str, *, paused: bool = False
         matching_timers = [timer for timer in matching_timers if timer.paused] or matching_timers
     if len(matching_timers) > 1:
         now = call.now()
-        shown = [_shown(timer, now) for timer in matching_timers[:NAMED]]  # nobody can mean one that was not named
+        shown = [timer.shown(now) for timer in matching_timers[:NAMED]]  # nobody can mean one that was not named
         raise ToolFailed(
             "invalid", which(matching_timers, timers, now), timers=shown, more=len(matching_timers[NAMED:])
         )
@@ -565,22 +521,9 @@ def _refuse_ended(timer: Timer, label: str, now: float) -> None:
     if timer.ended(now):
         raise ToolFailed(
             "invalid",
-            _("{ended_sentence} You can start a new one.").format(ended_sentence=ended_sentence(timer, label, now)),
+            _("{ended_sentence} You can start a new one.").format(ended_sentence=timer.ended_sentence(label, now)),
         )
 
 
 def _data(timer: Timer, now: float) -> dict[str, Any]:
-    return {"timer": _shown(timer, now)}
-
-
-def _shown(timer: Timer, now: float) -> dict[str, Any]:
-    return {
-        "id": timer.id,
-        "name": timer.name,
-        "room": timer.room,
-        "seconds": timer.seconds,
-        "left_seconds": round(max(0.0, timer.left(now)), 3),
-        "state": "paused" if timer.paused else "ended" if timer.ended(now) else "running",
-        "ends_at": timer.deadline,
-        "set_at": timer.set_at,
-    }
+    return {"timer": timer.shown(now)}

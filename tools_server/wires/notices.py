@@ -17,6 +17,7 @@ import mcp.types as types
 from anyio.abc import TaskGroup
 from mcp.server.context import ServerRequestContext
 from mcp.server.subscriptions import (
+    InMemorySubscriptionBus,
     ListenHandler,
     PromptsListChanged,
     ResourcesListChanged,
@@ -68,13 +69,13 @@ class Post:
                     await self.session.send_resource_updated(what)
 
 
-class Notices:
+class Notices(InMemorySubscriptionBus):
     """Everyone who watches, over one gate. It tells nobody before `open`."""
 
     def __init__(self, gate: Gate, resources: Resources) -> None:
+        super().__init__()
         self._resources = resources
         self._posts: dict[int, Post] = {}  # by connection
-        self._listeners: dict[object, Callable[[ServerEvent], None]] = {}
         self._heard: Counter[str] = Counter()  # addresses that modern clients listen for
         self._listen = ListenHandler(self, max_subscriptions=STREAMS, max_buffered_events=WAITING)
         self._streams: Counter[str] = Counter()  # by agent
@@ -158,17 +159,8 @@ class Notices:
             self._heard -= Counter(uris)
             self._streams[agent.name] -= 1
 
-    async def publish(self, event: ServerEvent) -> None:
-        """Tell every stream (the SDK's `SubscriptionBus`)."""
-        self._tell(event)
-
-    def subscribe(self, listener: Callable[[ServerEvent], None]) -> Callable[[], None]:
-        """Add a stream; return what takes it away again (the SDK's `SubscriptionBus`)."""
-        token = object()
-        self._listeners[token] = listener
-        return lambda: self._listeners.pop(token, None) and None
-
     def _tell(self, event: ServerEvent) -> None:
+        """Tell every stream, at once: the bus's own `publish` is for who can wait."""
         for listener in list(self._listeners.values()):
             listener(event)
 
