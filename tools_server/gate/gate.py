@@ -32,7 +32,7 @@ What is durable when:
 - what a tool changes in tools.db is committed with its receipt, before it returns;
 - the row is on the disk before the answer goes out. Only the row of a read that worked may be a second late;
 - so a power cut can lose an answer, and never a change in tools.db that somebody was told of. A row that it kept from
-  being written is written by the next start, which finds the receipt without one (`unrecorded.py`).
+  being written is written by the next start, which finds the receipt without one (`AuditRecord.unrecorded`).
 """
 
 from __future__ import annotations
@@ -60,7 +60,6 @@ from tools_server.gate.live_requests import GivenUp, LiveRequest, LiveRequests
 from tools_server.gate.provenance import Strangers
 from tools_server.gate.record import REFUSALS_TOLD, STRANGERS_TOLD, UNWRITABLE, AuditEntry, AuditRecord, Flood
 from tools_server.gate.taint import Taint
-from tools_server.gate.unrecorded import MOST_RECEIPTS, unrecorded
 from tools_server.reach.outside import NOWHERE, Outside
 from tools_server.sdk.arguments import checked, printable, whole
 from tools_server.sdk.confirmation import ConfirmationLevel, ConfirmedCall, PersonAnswer
@@ -74,7 +73,7 @@ from tools_server.values.policy import AgentAccount, CallActor, Decision, Policy
 from tools_server.values.uptime import Uptime, since_boot
 from tools_server.values.wire_names import inner_call, inner_name, wire_name
 from tools_server.writing.private_papers import PEOPLE, own_file
-from wall.chain import Chain, newest_first, opened
+from wall.chain import Chain
 from wall.disk import disk_state
 from wall.roles import ROLES
 
@@ -487,11 +486,8 @@ class Gate:
 
         Raises `OSError` when the record cannot be read.
         """
-        with opened(self._record.chain.file) as files:
-            receipts = list(self._state.receipts(MOST_RECEIPTS))
-            missing = unrecorded(receipts, newest_first(files))
         known = [one.name for one in fields(CallActor)]
-        for receipt in missing:
+        for receipt in self._record.unrecorded(self._state):
             agent = AgentAccount(receipt.agent, ())
             actor = {name: value for name, value in receipt.actor.items() if name in known}  # a later version knew more
             entry = AuditEntry(agent, receipt.tool, receipt.arguments, receipt.turn, "start")

@@ -7,22 +7,25 @@ import re
 from collections import deque
 from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass
+from itertools import islice
 from typing import Any, Literal
 
 import anyio
 
 from tools_server.sdk.arguments import printable, raw_digest
-from tools_server.sdk.state import ChangeReceipt
+from tools_server.sdk.state import ChangeReceipt, StoredReceipt, ToolsDatabase
 from tools_server.sdk.toolkit import ToolSpec
 from tools_server.values.language import noted
 from tools_server.values.policy import AgentAccount, CallActor, Decision
-from wall.chain import Chain
+from wall.chain import Chain, newest_first, opened
 from wall.disk import FULL
 
 UNWRITABLE = noted("I can't write down what I do, so I do nothing more. Is the disk full?")
 FLUSH_SECONDS = 1.0  # how long the record of a read may be with the kernel only
 STRANGERS_TOLD = 20  # of one minute; whoever knocks may be a loop, and must not fill the disk
 REFUSALS_TOLD = 600  # of one agent in one minute: a model that is wrong all the time is wrong ten times less often
+MOST_RECEIPTS = 64  # that may want a row at a start: more calls than can be under way when a server ends
+MOST_ROWS = 50_000  # looked through for them: a few days of reads between so many changes; takes a second at most
 MOST_OWED = 1_000  # only calls that were under way when the disk became full, and looks of the bell that failed
 REFUSED = ("denied", "invalid", "not_found", "confirm", "asked", "failed")
 UNREAD = Decision("deny", "unread", "")
@@ -169,3 +172,26 @@ class AuditRecord:
             self.chain.flush()
         except OSError:
             self._disk = "broken"  # also by a full one: rows that were handed over may be gone, and are not here
+
+    def unrecorded(self, state: ToolsDatabase) -> list[StoredReceipt]:
+        """Return the last receipts that no row tells of, the oldest first: a kill kept their rows out of the record.
+
+        A receipt from before the rows is passed over: where a record was moved away, nothing can be said. Raises
+        `OSError`.
+        """
+        missing = {receipt.id: receipt for receipt in state.receipts(MOST_RECEIPTS)}
+        oldest_at = math.inf
+        with opened(self.chain.file) as files:
+            for row in islice(newest_first(files), MOST_ROWS):
+                if not missing:
+                    break
+                oldest_at = at = row["at"] if isinstance(row.get("at"), int | float) else oldest_at
+                if id := row.get("receipt"):
+                    missing.pop(id, None)
+                    continue
+                # A call that was given up, or failed, has a row of its own for what it had done by then.
+                call = (row.get("agent"), row.get("tool"), row.get("turn"))
+                missing = {
+                    id: one for id, one in missing.items() if (one.agent, one.tool, one.turn) != call or one.at > at
+                }
+        return [receipt for receipt in reversed(missing.values()) if receipt.at >= oldest_at]

@@ -350,6 +350,14 @@ def spoken_name(name: str) -> str:
     return " ".join(shown.split())[:NAME_CHARACTERS]
 
 
+def measured_state(text: str, number: float | None, unit: str) -> dict[str, Any]:
+    """Return the state of a sensor that says `text`: a number where that is one, and °C where it was °F."""
+    if number is not None and unit == "°F":
+        number, unit = (number - 32) * 5 / 9, "°C"
+    value = spoken_name(text) if number is None else round(number, 3)
+    return {"value": value, **({"unit": spoken_name(unit)} if unit else {})}
+
+
 def nearest(wanted: str, known: Sequence[str]) -> str:
     """Return the sentence that names what is nearest to a name, or what there is; it begins with a space."""
     near = get_close_matches(wanted, [plain(item) for item in known], n=1, cutoff=0.5)

@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from tools_server.hubs.devices import Device, Kind, spoken_name
+from tools_server.hubs.devices import Device, Kind, measured_state, spoken_name
 
 KINDS: Mapping[str, Kind] = {  # by what Home Assistant calls the domain of an entity
     **{"light": "light", "switch": "switch", "input_boolean": "switch", "siren": "switch", "humidifier": "switch"},
@@ -138,16 +138,12 @@ class RegistryEntity:
     def _sensed(self, value: str, attributes: Mapping[str, Any]) -> dict[str, Any]:
         if self.id.startswith("binary_sensor."):
             return {"on": value == "on"}
-        unit = spoken_name(str(attributes.get("unit_of_measurement") or "")) or None
         try:
-            measured: float | None = float(value)
+            number: float | None = float(value)
         except ValueError:
-            measured = None
-        if measured is None or not abs(measured) < MOST:
-            return {"value": spoken_name(value), "unit": unit}
-        if unit == "°F":
-            measured, unit = (measured - 32) * 5 / 9, "°C"
-        return {"value": round(measured, 3), "unit": unit}
+            number = None
+        number = number if number is not None and abs(number) < MOST else None
+        return measured_state(value, number, str(attributes.get("unit_of_measurement") or ""))
 
 
 def _number(attributes: Mapping[str, Any], name: str) -> float | None:

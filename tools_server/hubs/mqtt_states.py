@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from tools_server.hubs.devices import spoken_name
+from tools_server.hubs.devices import measured_state, spoken_name
 from tools_server.values.language import noted
 
 TEMPLATE = re.compile(
@@ -128,7 +128,7 @@ class StateReading:
                 yield state, template, lambda value: _switched(config, value)
             case "sensor":
                 unit = text_of(config, "unit_of_measurement")
-                yield state, template, lambda value: _sensed(value, unit)
+                yield state, template, lambda value: measured_state(str(value), number_of(value), unit)
 
     def _json_light(self, payload: str) -> Mapping[str, Any]:
         try:
@@ -260,14 +260,6 @@ def _tracked(config: Mapping[str, Any], value: Any) -> Mapping[str, Any]:
     return {
         "place": "away" if str(value) == text_of(config, "payload_not_home", "not_home") else spoken_name(str(value))
     }
-
-
-def _sensed(value: Any, unit: str) -> Mapping[str, Any]:
-    number = number_of(value)
-    if number is not None and unit == "°F":
-        number, unit = (number - 32) * 5 / 9, "°C"
-    plain = spoken_name(str(value)) if number is None else round(number, 3)
-    return {"value": plain, **({"unit": spoken_name(unit)} if unit else {})}
 
 
 def _covered(config: Mapping[str, Any], value: Any) -> Mapping[str, Any]:

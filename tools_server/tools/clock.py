@@ -51,12 +51,7 @@ async def time(call: Call, place: Place = "") -> Result:
     """Say what time it is, here or in a city or country."""
     moment, name = _moment(call, place)
     spoken = exact_clock(moment)
-    text = (
-        _("In {name} it's {spoken}{other_day}.").format(name=name, spoken=spoken, other_day=_other_day(call, moment))
-        if name
-        else _("It's {spoken}.").format(spoken=spoken)
-    )
-    return Result(text, _data(moment, name))
+    return Result(_it_is(spoken, name, _other_day(call, moment)), _data(moment, name))
 
 
 @tool("clock.date", data=MOMENT, risk="read", limit_seconds=5)
@@ -78,13 +73,13 @@ async def date(
         return Result(text, _data(moment, name))
     if when.strip():
         return Result(_("That's {long}.").format(long=_long(day)), _data(moment, name))
-    spoken = _long(moment.date())
-    return Result(
-        _("In {name} it's {spoken}.").format(name=name, spoken=spoken)
-        if name
-        else _("It's {spoken}.").format(spoken=spoken),
-        _data(moment, name),
-    )
+    return Result(_it_is(_long(moment.date()), name), _data(moment, name))
+
+
+def _it_is(spoken: str, name: str, other_day: str = "") -> str:
+    if not name:
+        return _("It's {spoken}.").format(spoken=spoken)
+    return _("In {name} it's {spoken}{other_day}.").format(name=name, spoken=spoken, other_day=other_day)
 
 
 When = Annotated[str, Field(min_length=1, max_length=100, description="A time or a day: 9:40, Christmas, June 5th")]
