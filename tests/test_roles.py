@@ -77,7 +77,7 @@ def test_the_gate_denies_a_role_what_it_has_no_right_to(role: Role, right: Right
 
 def test_every_right_about_tools_is_held_to_at_the_gate() -> None:
     of_the_house = {"manage", "assent", "reside", "household"}
-    assert {covered.right for covered in COVERED} == set(get_args(Right)) - of_the_house == set(AT_THE_GATE)
+    assert {right for right, _rule in COVERED} == set(get_args(Right)) - of_the_house == set(AT_THE_GATE)
 
 
 def test_no_rule_of_a_household_can_give_a_role_more(tmp_path: Path) -> None:
