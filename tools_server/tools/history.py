@@ -240,9 +240,7 @@ def _shown(call: Call, stored_receipt: StoredReceipt) -> dict[str, Any]:
     back = call.gate.undo(stored_receipt.tool)
     return {
         "receipt": stored_receipt.id,
-        "at": stored_receipt.at,
-        "tool": stored_receipt.tool,
-        "changed": stored_receipt.changed,
+        **{name: getattr(stored_receipt, name) for name in ("at", "tool", "changed")},
         "actor": {name: value for name, value in stored_receipt.actor.items() if name != "device_id"},
         "undo": back is not None and stored_receipt.reversible and not stored_receipt.undone_by,
         "undone": bool(stored_receipt.undone_by),

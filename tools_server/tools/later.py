@@ -469,11 +469,5 @@ def _whom(actor: CallActor) -> dict[str, str]:
 
 
 def _shown(row: Mapping[str, Any]) -> dict[str, Any]:
-    return {
-        "id": row["id"],
-        "tool": row["tool"],
-        "arguments": json.loads(row["arguments"]),
-        "text": row["text"],
-        "at": row["at"],
-        "rule": row.get("rule", ""),
-    }
+    shown = {name: row[name] for name in DEED if name in row}
+    return {"rule": "", **shown, "arguments": json.loads(row["arguments"])}

@@ -33,14 +33,7 @@ from tools_server.values.shapes import DUE, IDS
 from wall.roles import NOBODY
 
 REMINDER: dict[str, Any] = {"id": str, "text": str, "person": str, "room": str, "rule": str, "heard": str}
-REMINDER |= {
-    "at": float | None,
-    "due_at": float | None,
-    "missed_at": float | None,
-    "iso": str,
-    "state": str,
-    "when": str,
-}
+REMINDER |= dict.fromkeys(("at", "due_at", "missed_at"), float | None) | dict.fromkeys(("iso", "state", "when"), str)
 
 MOST_REMINDERS = 300  # a household has fewer; a model in a loop does not get more
 LATELY_SECONDS = 900  # after that nobody who was there answers what was said to another

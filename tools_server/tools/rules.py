@@ -22,15 +22,7 @@ from tools_server.values.rules import RulesWrong, policy_of
 from wall.chain import newest_first, opened
 
 RULE = {"id": str, "then": str, "because": str, "agents": [str], "roles": [str], "tools": [str], "risks": [str]}
-RULE |= {
-    "when": str,
-    "editable": bool,
-    "people": [str],
-    "rooms": [str],
-    "devices": [str],
-    "hours": [str],
-    "days": [str],
-}
+RULE |= {"when": str, "editable": bool} | {key: [str] for key in ("people", "rooms", "devices", "hours", "days")}
 RULE |= {"arguments": dict}
 CHANGE = {"at": float, "tool": str, "person": str, "device": str, "role": str, "before": str, "after": str}
 LOOKED_ROWS = 100_000
