@@ -136,7 +136,8 @@ class ToolsDatabase:
 
         There must be no `await` inside, so nothing else can slip in between and no cancellation can cut it.
         """
-        if self._db.in_transaction:
+        is_inside = self._db.in_transaction
+        if is_inside:
             yield
             return
         self._db.execute("BEGIN IMMEDIATE")

@@ -56,11 +56,11 @@ class Reminder(Recurring):
         """Return it after it was said and before anybody answered: to be said again, or waiting for its next time."""
         number, again = self.said + 1, now + AGAIN_SECONDS
         is_late = number == 1 and self.due_at is not None and now - self.due_at >= LATE_SECONDS
-        told = replace(self, missed_at=now) if is_late else self
-        later = told.following(now, zone)
+        noted = replace(self, missed_at=now) if is_late else self
+        later = noted.following(now, zone)
         if later and later.at is not None and (number >= MOST_SAYINGS or later.at <= again):
             return later
-        return replace(told, said=number, due_at=again if number < MOST_SAYINGS else None)
+        return replace(noted, said=number, due_at=again if number < MOST_SAYINGS else None)
 
     def promise(self, me: str, now: float, zone: tzinfo | None) -> str:
         """Return "I'll remind Anna tomorrow at 5 PM", said to `me`, whose name may be ""."""

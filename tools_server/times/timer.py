@@ -85,10 +85,10 @@ class Timer:
             return _("Your {label} is done.").format(label=label)
         return _("Your {label} ended {length} ago.").format(label=label, length=length(late // 60 * 60 or late))
 
-    def saying(self, label: str, now: float) -> dict[str, Any]:
+    def saying(self, among: Sequence[Timer], now: float) -> dict[str, Any]:
         """Return one that has ended as the house rings it, in the language in which it was set."""
         with speaking(self.language):
-            text, language = self.ended_sentence(label, now), current()
+            text, language = self.ended_sentence(labels(among)[self.id], now), current()
         return {
             **{name: getattr(self, name) for name in ("id", "name", "room", "device", "person", "seconds")},
             **{"ended_at": self.deadline, "late_seconds": round(-self.left(now), 3), "text": text},

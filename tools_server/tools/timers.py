@@ -280,11 +280,11 @@ async def due(
     now = call.now()
     ended = [timer for timer in timers if timer.ended(now)]
     coming = [timer.deadline for timer in timers if timer.deadline is not None and not timer.ended(now)]
-    shown = [timer.saying(labels(timers)[timer.id], now) for timer in ended]
+    shown = [timer.saying(timers, now) for timer in ended]
     ringing = _ringing(call)
     text = " ".join(str(timer["text"]) for timer in shown) or _("No timer has ended.")
     waiting = [timer.shown(now) | {"device": timer.device} for timer in timers]
-    rings = [timer.saying(labels(ringing)[timer.id], now) for timer in ringing]
+    rings = [timer.saying(ringing, now) for timer in ringing]
     data = {"timers": shown, "ringing": rings, "waiting": waiting, "next_at": min(coming, default=None), "now": now}
     if missed:
         owner = [(timer, {"person": timer.person, "device": timer.device}) for timer in _missed(call)]
