@@ -14,7 +14,7 @@ from dataclasses import replace
 from datetime import tzinfo
 
 from atlas.agents import facts, prompt
-from atlas.agents.agent import AgentAnswer
+from atlas.agents.agent import AgentAnswer, say
 from atlas.agents.brevity import Brevity
 from atlas.agents.persona import Persona
 from atlas.agents.reply import ReplyDraft, TextFilter
@@ -23,7 +23,7 @@ from atlas.agents.tool_selection import MOST_TOOLS, ToolSelection
 from atlas.agents.tool_use import report, use, use_clients
 from atlas.conversation import Message, Tool, ToolCall, ToolResult, Turn, Usage
 from atlas.errors import ContextFull, EngineError, InvalidCall, LlmGone
-from atlas.events import Emit, End, Tainted, TextDelta
+from atlas.events import Emit, End, Tainted
 from atlas.llm.backend import Backend, BackendPrompt, Calls, Finish, Finished, Limits, Priority, TextPiece, ToolChoice
 from atlas.mcp.tools import Tools
 from atlas.store.conversations import conversation_of
@@ -79,8 +79,7 @@ class Chat:
         spoken = self._speech.of(meant, turn)
         if spoken.of_world or (self._trusted and await self._offered(spoken, turn)):
             return await self._respond(spoken, turn, emit)
-        await emit(TextDelta(spoken.prepared))
-        return AgentAnswer(spoken.prepared, "command", "done", (Message("assistant", spoken.prepared),))
+        return await say(spoken.prepared, emit)
 
     async def _respond(self, spoken: SpeechVerdict, turn: Turn, emit: Emit) -> AgentAnswer:
         brevity: list[TextFilter] = [] if self._trusted else [Brevity(turn.history, turn.text)]

@@ -7,9 +7,8 @@ from dataclasses import replace
 from itertools import takewhile
 from typing import Any
 
-from atlas.agents import prompt
 from atlas.agents.agent import AgentAnswer, say
-from atlas.agents.tool_use import BROKEN, use
+from atlas.agents.tool_use import answer_of, use
 from atlas.conversation import Message, PendingConfirmation, ToolCall, ToolResult, Turn, fresh_id
 from atlas.events import Emit, Tainted, TextDelta
 from atlas.mcp.tools import Tools
@@ -129,18 +128,7 @@ class Commands:
             text = says
         text = text or " ".join([*texts, *filter(None, [then])])
         await emit(TextDelta(text))
-        pairs = zip(calls, results, strict=True)
-        broken = [f"{call.name}: {one.error}" for call, one in pairs if not one.ok and one.error in BROKEN]
-        return AgentAnswer(
-            text=text,
-            path="command",
-            end="failed" if broken else "done",
-            messages=prompt.exchange(calls, results, text),
-            receipts=tuple(result.receipt for result in results if result.receipt),
-            error="; ".join(broken),
-            pending=pending,
-            tainted=tainted,
-        )
+        return replace(answer_of(calls, results, text), pending=pending, tainted=tainted)
 
     async def _instead(self, undone: ToolResult, made: ToolResult, do: Do) -> str:
         """Return what is said of one thing that was taken back for another; "" is all that the tools said.

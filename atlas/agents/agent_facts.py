@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from itertools import pairwise
 from typing import Any
 
-from atlas.agents import facts, prompt
-from atlas.agents.agent import AgentAnswer
+from atlas.agents import facts
+from atlas.agents.agent import AgentAnswer, say
 from atlas.agents.facts import FactLookup, LookUp, RememberedFact
-from atlas.agents.tool_use import carry_out, report
+from atlas.agents.tool_use import answer_of, carry_out, report
 from atlas.conversation import Message, ToolCall, ToolResult, Turn, fresh_id
 from atlas.events import Emit, TextDelta
 from atlas.mcp.tools import Tools
@@ -92,7 +93,7 @@ class Facts:
         result = ToolResult(call.id, True, text, data, untrusted=known.untrusted)
         await report(call, result, emit)
         await emit(TextDelta(text))
-        return AgentAnswer(text, "command", "done", prompt.exchange([call], [result], text))
+        return answer_of([call], [result], text)
 
     async def _say_nothing(self, known: ToolResult, emit: Emit) -> AgentAnswer:
         """Say that nobody told it, that they may not hear it, or that it could not look: and then why."""
@@ -102,8 +103,7 @@ class Facts:
         elif not known.ok:
             reason = f" {known.text}" if known.error == "failed" else ""
             says, error = self._says["unread"] + reason, f"{facts.LIST}: {known.error}"
-        await emit(TextDelta(says))
-        return AgentAnswer(says, "command", "failed" if error else "done", (Message("assistant", says),), error=error)
+        return replace(await say(says, emit), end="failed" if error else "done", error=error)
 
 
 def _meant(meant: Understanding, turn: Turn) -> str:

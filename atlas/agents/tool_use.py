@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import replace
 from functools import partial
 
 import anyio
@@ -24,15 +25,21 @@ async def carry_out(
     """Answer a turn with one call: what is said is the tool's own sentence, or its question when it asks one."""
     result = await use(call, tools, turn, emit, assent)
     await emit(TextDelta(result.text))
-    broken = not result.ok and result.error in BROKEN
+    pending = PendingConfirmation(call, result.ask) if result.ask else None
+    return replace(answer_of([call], [result], result.text), pending=pending)
+
+
+def answer_of(calls: Sequence[ToolCall], results: Sequence[ToolResult], text: str) -> AgentAnswer:
+    """Return what was said of calls as an answer: one that failed where a tool did not work."""
+    pairs = zip(calls, results, strict=True)
+    broken = [f"{call.name}: {one.error}" for call, one in pairs if not one.ok and one.error in BROKEN]
     return AgentAnswer(
-        text=result.text,
+        text=text,
         path="command",
         end="failed" if broken else "done",
-        messages=prompt.exchange([call], [result], result.text),
-        receipts=(result.receipt,) if result.receipt else (),
-        error=f"{call.name}: {result.error}" if broken else "",
-        pending=PendingConfirmation(call, result.ask) if result.ask else None,
+        messages=prompt.exchange(calls, results, text),
+        receipts=tuple(result.receipt for result in results if result.receipt),
+        error="; ".join(broken),
     )
 
 

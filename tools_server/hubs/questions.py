@@ -247,10 +247,8 @@ def _some(devices: Sequence[Device], question: DeviceQuestion) -> str:
 def _every(devices: Sequence[Device], question: DeviceQuestion) -> str:
     reports, how = _how(devices[0], question.value)
     if question.is_of_anything and len({device.kind for device in devices}) > 1:
-        heated = question.is_heated
-        return (_("apart from the heating, everything is {state}") if heated else _("everything is {state}")).format(
-            state=state_words_of(question.value)
-        )
+        form = _("apart from the heating, everything is {state}") if question.is_heated else _("everything is {state}")
+        return form.format(state=state_words_of(question.value))
     form = _("all {things} report {state}") if reports else _("all {things} are {state}")
     return form.format(things=_things(devices, question), state=how)
 
@@ -260,10 +258,8 @@ def _none(devices: Sequence[Device], known: Sequence[Device], question: DeviceQu
     if len(devices) == 1:
         return clause(the(devices[0]), devices[0])
     if question.is_of_anything and len({device.kind for device in devices}) > 1:
-        heated = question.is_heated
-        return (_("apart from the heating, nothing is {state}") if heated else _("nothing is {state}")).format(
-            state=state_words_of(question.value)
-        )
+        form = _("apart from the heating, nothing is {state}") if question.is_heated else _("nothing is {state}")
+        return form.format(state=state_words_of(question.value))
     opposite = _OPPOSITES.get(question.value, "")
     sensed = known[0].kind == "sensor" and known[0].shape in ("window", "door", "garage_door", "opening", "lock")
     if opposite and (sensed or question.kind in ("cover", "lock", "valve")) and len(known) == len(devices):
