@@ -127,11 +127,6 @@ def _last_day(reader: TimeReader, match: re.Match[str]) -> None:
         reader.every("YEARLY" if match["month"] else "MONTHLY")
 
 
-@_row(r"this year")
-def _this_year(_reader: TimeReader, _match: re.Match[str]) -> None:
-    """Take "Christmas this year" for Christmas: the next one is meant."""
-
-
 @_row(rf"(?:on )?(?:every|each) (?P<n>other |2nd )(?P<days>{WEEKDAY})")
 def _other_weekday(reader: TimeReader, match: re.Match[str]) -> None:
     reader.every("WEEKLY", 2, (weekday(match["days"]),))
@@ -205,9 +200,9 @@ def _span(reader: TimeReader, match: re.Match[str]) -> None:
         raise NotUnderstood(_("Say for how long in whole days, weeks or months."))
 
 
-@_row(r"from now on|starting now|until further notice|forever")
+@_row(r"from now on|starting now|until further notice|forever|this year")
 def _always(reader: TimeReader, match: re.Match[str]) -> None:
-    pass
+    """Take "Christmas this year" for Christmas: the next one is meant."""
 
 
 @_row(r"(?:starting|beginning|from)(?: on| at| from| with)?")
@@ -257,19 +252,9 @@ def _day_week(reader: TimeReader, match: re.Match[str]) -> None:
     reader.into.length = length(f"a {match['length']}")
 
 
-@_row(r"(?:the )?day after tomorrow|overmorrow")
-def _overmorrow(reader: TimeReader, match: re.Match[str]) -> None:
-    reader.day(On(reader.phrase.today + timedelta(days=2)))
-
-
-@_row(r"tomorrow|tmrw")
-def _tomorrow(reader: TimeReader, match: re.Match[str]) -> None:
-    reader.day(On(reader.phrase.today + timedelta(days=1)))
-
-
-@_row(r"today")
-def _today(reader: TimeReader, match: re.Match[str]) -> None:
-    reader.day(On(reader.phrase.today))
+@_row(r"(?P<after>(?:the )?day after tomorrow|overmorrow)|(?P<next>tomorrow|tmrw)|today")
+def _near_day(reader: TimeReader, match: re.Match[str]) -> None:
+    reader.day(On(reader.phrase.today + timedelta(days=2 if match["after"] else 1 if match["next"] else 0)))
 
 
 @_row(r"yesterday|last (?:week|month|year|night)")
@@ -342,14 +327,9 @@ def _of_month(reader: TimeReader, match: re.Match[str]) -> None:
         reader.every("MONTHLY")
 
 
-@_row(r"(?:on |at |over )?(?:the |this )?(?:coming )?weekend")
+@_row(r"(?:on |at |over )?(?:the |this )?(?:coming )?weekend|(?:on |at )?(?:the )?(?P<next>next) weekend")
 def _weekend(reader: TimeReader, match: re.Match[str]) -> None:
-    reader.day(Weekday(5))
-
-
-@_row(r"(?:on |at )?(?:the )?next weekend")
-def _next_weekend(reader: TimeReader, match: re.Match[str]) -> None:
-    reader.day(Weekday(5, next_week=True))
+    reader.day(Weekday(5, next_week=match["next"] is not None))
 
 
 @_row(r"next (?P<unit>week|month|year)")
