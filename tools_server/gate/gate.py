@@ -45,7 +45,7 @@ import time
 from collections import defaultdict
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
-from dataclasses import fields, replace
+from dataclasses import asdict, fields, replace
 from datetime import datetime, tzinfo
 from difflib import get_close_matches
 from typing import Any
@@ -360,19 +360,11 @@ class Gate:
         except sqlite3.Error as broken:
             raise ToolFailed("failed", _disk_refusal(broken)) from broken
         if isinstance(result, PersonAnswer):
-            entry.confirmation |= {
-                "ask": result.ask,
-                "answer": result.answer,
-                "channel": result.channel,
-                "person": result.person,
-                "device": result.device,
-            }
+            entry.confirmation |= asdict(result)
             self._tell("asks.waiting")
-            return (
-                None
-                if result.answer == "yes"
-                else CallResult(_("All right, I won't."), {"rule": "said.no"}, error="denied")
-            )
+            if result.answer == "yes":
+                return None
+            return CallResult(_("All right, I won't."), {"rule": "said.no"}, error="denied")
         entry.confirmation["ask"] = result.id
         self._tell("asks.waiting")
         how = _(HOW) if self._asks.answerable else _(NO_WAY)

@@ -124,10 +124,7 @@ class HomeAssistant(Hub):
             ]
             wanted = {**wanted, "room": areas[0]["area_id"]} if areas else {"activity": wanted["activity"]}
         for service, data in services(entity, wanted, self._fahrenheit):
-            domain, _, name = service.partition(".")
-            await self._ask(
-                "call_service", domain=domain, service=name, service_data=data, target={"entity_id": entity}
-            )
+            await self._serve(service, data, entity)
 
     def satellites(self) -> list[str]:
         """Return the ids of the satellites that can be spoken through now."""
@@ -136,14 +133,15 @@ class HomeAssistant(Hub):
 
     async def say(self, satellite: str, words: str) -> None:
         """Say something through a satellite; returns when it was played. Raises OSError."""
-        await self._ask(
-            "call_service",
-            SAY_SECONDS,
-            domain="assist_satellite",
-            service="announce",
-            service_data={"message": words},
-            target={"entity_id": satellite},
-        )
+        await self._serve("assist_satellite.announce", {"message": words}, satellite, SAY_SECONDS)
+
+    async def _serve(
+        self, service: str, data: Mapping[str, Any], entity: str, patience_seconds: float = ANSWER_SECONDS
+    ) -> None:
+        """Call a service for an entity. Raises OSError."""
+        domain, _, name = service.partition(".")
+        target = {"entity_id": entity}
+        await self._ask("call_service", patience_seconds, domain=domain, service=name, service_data=data, target=target)
 
     async def _searched(self, entity: str, wanted: Mapping[str, Any]) -> Mapping[str, Any]:
         """Return what a player's own search finds first as what is to be played; the words themselves otherwise."""
