@@ -115,8 +115,9 @@ def _all(day: Day, today: date) -> Iterator[date]:
         case Easter(after=after, year=year):
             from dateutil.easter import easter
 
-            years = [year] if year else count(today.year)
-            yield from (easter(one_value) + timedelta(days=after) for one_value in years)
+            yield from (
+                easter(one_value) + timedelta(days=after) for one_value in ([year] if year else count(today.year))
+            )
 
 
 def nth_of_month(year: int, month: int, nth: int, day: int) -> date | None:

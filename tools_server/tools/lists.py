@@ -21,7 +21,7 @@ from tools_server.values.language import text as _
 from tools_server.values.paths import PathDenied
 from tools_server.values.shapes import PROBLEM
 from tools_server.writing.bullets import Bullet, BulletPaper, text_of
-from tools_server.writing.papers import Unreadable, file_state, problem, put_back, read_text, written
+from tools_server.writing.papers import Unreadable, problem, put_back, read_text, written
 
 FOLDER = "lists"
 SHOPPING = "shopping"  # is there even before its file is
@@ -209,10 +209,8 @@ async def _delete_question(call: Call, list: str) -> str:
 async def delete(call: Call, list: Annotated[str, Field(max_length=80, description="Which list")]) -> Result:
     """Delete a whole list with everything on it. The shopping list always stays."""
     sheet = _deletable(call, list)
-    call.home.remove(sheet.file)
     text = _("Deleted {the}.").format(the=_the(sheet))
-    receipt = call.receipt(text, before=file_state(call.agent.roots[0], sheet.file, sheet.text), after=None)
-    return Result(text, {"list": sheet.name}, receipt)
+    return Result(text, {"list": sheet.name}, written(call, sheet.file, sheet.stamp, (sheet.text, None), text))
 
 
 @folder_tool("lists.names", data={"lists": [{"name": str, "left": int}], "problems": [PROBLEM]}, risk="read")
