@@ -11,6 +11,7 @@ import { newer } from "./house/offline.ts";
 import { refusalOf } from "./house/refused.ts";
 import { AccountOffer } from "./offer.tsx";
 import { More } from "./pages/more.tsx";
+import { Boundary } from "./parts/boundary.tsx";
 import { Icon, type IconName } from "./parts/icon.tsx";
 import { later } from "./parts/later.tsx";
 import { OutcomeBar } from "./parts/outcome.tsx";
@@ -87,7 +88,9 @@ export function App() {
         <Ringing />
         <Update />
         <main id="page" tabIndex={-1} key={page}>
-          <View />
+          <Boundary title={title}>
+            <View />
+          </Boundary>
         </main>
         <div class="dock">
           <OutcomeBar />

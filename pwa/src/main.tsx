@@ -12,6 +12,7 @@ import { introduce } from "./house/me.ts";
 import { install } from "./house/offline.ts";
 import { watchRefusals } from "./house/refused.ts";
 import { staysAwake } from "./house/wake-lock.ts";
+import { Boundary } from "./parts/boundary.tsx";
 
 void begin(); // asks whose a link is before a token that counts no more makes the house wait
 connect();
@@ -20,6 +21,11 @@ listen();
 introduce();
 watchRefusals();
 watchArrivals();
-render(<App />, document.getElementById("app") as HTMLElement);
+render(
+  <Boundary title="Atlas">
+    <App />
+  </Boundary>,
+  document.getElementById("app") as HTMLElement,
+);
 install();
 staysAwake();

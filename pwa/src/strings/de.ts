@@ -1016,6 +1016,8 @@ export const de: Words = {
     denied: "Das ist in diesem Haus nicht für dich.",
     busy: "Das Haus hat gerade viel zu tun. Versuch es gleich noch einmal.",
     other: "Das ging nicht, und das Haus hat nicht gesagt, warum.",
+    broken: "Auf dieser Seite ist etwas schiefgegangen; der Rest der App läuft weiter.",
+    reload: "Neu laden",
     again: "Noch einmal",
     codes: {
       rate_limit_exceeded: "Das war zu viel auf einmal. Versuch es gleich noch einmal.",

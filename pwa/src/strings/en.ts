@@ -997,6 +997,8 @@ export const en = {
     denied: "That is not for you in this house.",
     busy: "The house is busy. Try again in a moment.",
     other: "That did not work, and the house did not say why.",
+    broken: "Something went wrong on this page; the rest of the app runs on.",
+    reload: "Load it again",
     again: "Try again",
     codes: {
       rate_limit_exceeded: "That was too much at once. Try again in a moment.",

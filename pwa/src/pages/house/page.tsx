@@ -2,6 +2,7 @@
 
 import type { ComponentType } from "preact";
 import { useEffect, useRef } from "preact/hooks";
+import { Boundary } from "../../parts/boundary.tsx";
 import { later } from "../../parts/later.tsx";
 import { hrefOf, route } from "../../route.ts";
 import { words } from "../../strings/index.ts";
@@ -56,7 +57,9 @@ export function House() {
           ))}
         </ul>
       </nav>
-      <View />
+      <Boundary>
+        <View />
+      </Boundary>
     </div>
   );
 }
