@@ -74,9 +74,10 @@ export function App() {
   if (!account.value) return <Door />;
   const { page } = route.value;
   const shown = PAGES[page as PageName];
-  const isForOthers = shown?.forOwner && me.value && !may("manage");
-  const View = (!isForOthers && shown?.view) || Lost;
-  document.title = page === "talk" ? "Atlas" : `${words.value.pages[page as PageName] ?? "Atlas"} · Atlas`;
+  const isForOthers = shown?.forOwner && !may("manage");
+  const View = isForOthers ? ForOwners : (shown?.view ?? Lost);
+  const title = words.value.pages[page as PageName] ?? "Atlas";
+  document.title = page === "talk" ? "Atlas" : `${title} · Atlas`;
   return (
     <div class="frame" data-page={page} data-agent={agent.value ? "other" : undefined} data-state={talk.state.value}>
       <a class="skip" href="#page" onClick={skip}>
@@ -164,10 +165,17 @@ function Update() {
   );
 }
 
-function Lost() {
+/** An owner's page, typed by somebody else; or nobody knows yet who that is. */
+function ForOwners() {
+  return me.value ? <NoPage title={words.value.trouble.denied} /> : <p class="loading">{words.value.shell.asking}</p>;
+}
+
+const Lost = () => <NoPage title={words.value.shell.noPage} />;
+
+function NoPage({ title }: { title: string }) {
   return (
     <div class="empty">
-      <h1>{words.value.shell.noPage}</h1>
+      <h1>{title}</h1>
       <a class="button solid" href={hrefOf("talk")}>
         {words.value.shell.toTalk}
       </a>

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 from playwright.sync_api import Page, expect
 
-from tests.journeys.browser import ANSWER_MS, connected, opened, requests_of
+from tests.journeys.browser import ANSWER_MS, connected, opened, requests_of, show
 from tests.journeys.conftest import Running
+from tests.journeys.test_app_everywhere import AXE, violations
 from tests.journeys.test_app_rules import token_of
 
 pytestmark = pytest.mark.real
@@ -59,4 +62,21 @@ def test_a_child_leaves_a_message_and_the_page_asks_for_nothing_that_is_an_owner
         page.get_by_label("Or type it").fill("I am at the pool")
         page.get_by_role("button", name="Send").click()
         expect(page.locator(".row .name", has_text="I am at the pool")).to_be_visible(timeout=ANSWER_MS)
+        assert denied(own_house, page, token, asked) == []
+
+
+@pytest.mark.parametrize("route", ["house", "house/rules", "house/nothing-such"])
+def test_who_types_an_owners_address_reads_one_sentence_and_finds_the_way_back(own_house: Running, route: str) -> None:
+    token = token_of(own_house, "adult")
+    with opened(own_house, token=token, viewport=PHONE) as page:
+        connected(page)
+        asked = requests_of(page)
+        show(page, route)
+        page.reload()  # now nobody knows yet who this is
+        main = page.locator("main")
+        expect(main).to_have_text(re.compile("^That is not for you in this house.Go to Talk$"))
+        page.evaluate(AXE.read_text(encoding="utf-8"))
+        assert not (wrong := violations(page)), wrong
+        main.get_by_role("link", name="Go to Talk").click()
+        connected(page)
         assert denied(own_house, page, token, asked) == []
