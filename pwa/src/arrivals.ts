@@ -4,10 +4,10 @@ import { effect } from "@preact/signals";
 import { account } from "./house/account.ts";
 import { tellArrival } from "./house/deeds.ts";
 import { onChange } from "./house/events.ts";
+import { fetchMissed, seen } from "./house/missed.ts";
+import { unseenOf } from "./house/unseen.ts";
 import { route } from "./route.ts";
 import { words } from "./strings/index.ts";
-import { unseenOf } from "./talk/missed.ts";
-import { fetchMissed, seen } from "./talk/while-out.tsx";
 
 const PAGES_WITH_MESSAGES = ["talk", "messages"];
 

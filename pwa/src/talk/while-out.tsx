@@ -1,17 +1,16 @@
 /** While you were out: what came meanwhile and still waits, with a way to each, until it is dismissed. */
 
 import { useEffect, useState } from "preact/hooks";
-import type { MissedItem, MissedReply } from "../api.ts";
+import type { MissedItem } from "../api.ts";
 import { account } from "../house/account.ts";
-import { HouseTrouble, request } from "../house/api.ts";
 import { onChange } from "../house/events.ts";
+import { fetchMissed, rememberSeen, seen } from "../house/missed.ts";
+import { stillSeen, unseenOf } from "../house/unseen.ts";
 import { Icon } from "../parts/icon.tsx";
 import { momentOf } from "../parts/when.ts";
 import { hrefOf } from "../route.ts";
 import { words } from "../strings/index.ts";
-import { stillSeen, unseenOf } from "./missed.ts";
 
-const KEY = "atlas.seen";
 const KINDS = ["voice-messages", "asks", "reminders", "timers", "alarms", "everything"];
 
 const ICONS = {
@@ -33,7 +32,7 @@ export function WhileOut() {
     const look = async (returned: boolean): Promise<void> => {
       const missed = await fetchMissed();
       if (over || !missed) return;
-      remember(stillSeen(missed, seen()));
+      rememberSeen(stillSeen(missed, seen()));
       const unseen = unseenOf(missed, seen());
       // What comes while somebody looks is told in its own way; here it only goes away once it waits no more.
       // A message is for one person and played to nobody else, so it is told here at once.
@@ -54,7 +53,7 @@ export function WhileOut() {
   if (!waiting.length) return null;
   const messages = waiting.filter(({ kind }) => kind === "message").length;
   function dismiss(): void {
-    remember([...seen(), ...waiting.map(({ id }) => id)]);
+    rememberSeen([...seen(), ...waiting.map(({ id }) => id)]);
     setWaiting([]);
   }
   return (
@@ -87,30 +86,4 @@ export function WhileOut() {
 /** What came, as a way to its page where there is one. */
 function Sentence({ kind, text }: Pick<MissedItem, "kind" | "text">) {
   return kind === "ask" || kind === "announcement" ? <p>{text}</p> : <a href={hrefOf("time")}>{text}</a>;
-}
-
-/** Ask for all that may wait for who is here, which the house decides; null where it does not answer. */
-export async function fetchMissed(): Promise<MissedItem[] | null> {
-  try {
-    return (await request<MissedReply>("/api/missed")).missed;
-  } catch (trouble) {
-    if (!(trouble instanceof HouseTrouble)) throw trouble; // else the line says how the house is
-    return null;
-  }
-}
-
-export function seen(): string[] {
-  try {
-    return JSON.parse(localStorage.getItem(KEY) ?? "[]");
-  } catch {
-    return [];
-  }
-}
-
-function remember(ids: string[]): void {
-  try {
-    localStorage.setItem(KEY, JSON.stringify(ids));
-  } catch {
-    // Storage is switched off: it lasts as long as the page.
-  }
 }

@@ -3,7 +3,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { MissedItem } from "../src/api.ts";
-import { stillSeen, unseenOf } from "../src/talk/missed.ts";
+import { stillSeen, unseenOf } from "../src/house/unseen.ts";
 
 test("what was seen is told no more, until it has been away and waits anew", () => {
   const missed: MissedItem[] = [{ id: "bins", kind: "reminder", text: "bins", at: 0 }];
