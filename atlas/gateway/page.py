@@ -55,6 +55,16 @@ def inline(text: str) -> str:
     return f"'sha256-{base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()}'"
 
 
+def typeface(folder: Path = FOLDER) -> str:
+    """Return the style that gives a page outside the app its typeface; what stands in for it where nothing is built."""
+    font = next((folder / HASHED).glob("figtree-*.woff2"), None)
+    source = f'url("/{HASHED}/{font.name}") format("woff2")' if font else 'local("Figtree")'
+    return (
+        f'@font-face{{font-family:"Atlas Sans";src:{source};font-weight:300 900;font-display:swap}}\n'
+        ':root{font-family:"Atlas Sans",ui-rounded,system-ui,-apple-system,"Segoe UI",Roboto,"Noto Sans",sans-serif}\n'
+    )
+
+
 def routes(folder: Path = FOLDER) -> list[Route]:
     """Return a URL for each file of the app, and `/` for `index.html`, or for what to do when nothing is built."""
     files = sorted(path for path in folder.rglob("*") if path.suffix in TYPES)

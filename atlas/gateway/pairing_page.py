@@ -8,12 +8,12 @@ from pathlib import Path
 
 import yaml
 
-from atlas.gateway.page import inline
+from atlas.gateway.page import inline, typeface
 from atlas.gateway.wanted_language import wanted_language
 from atlas.store.devices import NAME_CHARACTERS
 
 FILE = Path(__file__)
-STYLE = FILE.with_suffix(".css").read_text(encoding="utf-8")
+STYLE = typeface() + FILE.with_suffix(".css").read_text(encoding="utf-8")
 SCRIPT = FILE.with_suffix(".js").read_text(encoding="utf-8")
 AT_ONCE = (
     "title",
@@ -27,7 +27,7 @@ AT_ONCE = (
 WORDS: Mapping[str, Mapping[str, str]] = yaml.safe_load(FILE.with_suffix(".yaml").read_text(encoding="utf-8"))
 POLICY = (
     "default-src 'none'; connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none';"
-    f" style-src {inline(STYLE)}; script-src {inline(SCRIPT)}"
+    f" font-src 'self'; style-src {inline(STYLE)}; script-src {inline(SCRIPT)}"
 )
 
 

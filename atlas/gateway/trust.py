@@ -15,13 +15,13 @@ from starlette.routing import Route
 
 from atlas.access.qr import image
 from atlas.gateway.https import SecureListener
-from atlas.gateway.page import inline
+from atlas.gateway.page import inline, typeface
 from atlas.gateway.wanted_language import wanted_language
 
 CERTIFICATE, PROFILE = "/ca/atlas-ca.crt", "/ca/atlas.mobileconfig"
-STYLE = Path(__file__).with_suffix(".css").read_text(encoding="utf-8")
+STYLE = typeface() + Path(__file__).with_suffix(".css").read_text(encoding="utf-8")
 POLICY = (
-    "default-src 'none'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'; img-src data:;"
+    "default-src 'none'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'; font-src 'self'; img-src data:;"
     f" style-src {inline(STYLE)}"
 )
 MOST_CHARACTERS = 500  # of what a browser calls itself

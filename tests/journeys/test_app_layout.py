@@ -88,3 +88,18 @@ def test_two_timers_of_one_length_are_told_apart_by_when_they_were_started(
         assert len(alike) == 2, texts
         assert sum("kitchen" in text for text in texts) == 1
         assert all(re.search(r"[15]0 (minutes|Minuten)", text) for text in texts), texts
+
+
+@pytest.mark.parametrize("size", [PHONE, DESK], ids=["phone", "desk"])
+def test_a_device_that_comes_in_meets_the_typeface_of_the_app(own_house: Running, size: dict[str, int]) -> None:
+    family = "getComputedStyle(document.body).fontFamily"
+    with opened(own_house, viewport=size) as page:
+        expect(page.locator(".frame")).to_be_visible()
+        of_the_app = page.evaluate(family)
+        page.goto(f"{own_house.url}/pair")
+        page.evaluate("document.fonts.ready.then(() => true)")
+        assert page.evaluate(family) == of_the_app
+        loaded = "[...document.fonts].filter(({ status }) => status === 'loaded').map(({ family }) => family)"
+        assert [one.strip('"') for one in page.evaluate(loaded)] == ["Atlas Sans"]
+        for control in ("button", "input#code", "h1"):
+            assert page.locator(control).first.evaluate("one => getComputedStyle(one).fontFamily") == of_the_app
