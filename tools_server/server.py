@@ -131,7 +131,9 @@ def _rules(arguments: list[str]) -> int:
     parser.add_argument("--agents", type=Path, metavar="FILE")
     parser.add_argument("--policy", type=Path, metavar="FILE", help="such as a draft of new rules")
     parser.add_argument("--agent", default="", metavar="NAME", help="only this one")
-    parser.add_argument("--sound", action="store_true", help="say only what is not sound, and nothing when all is")
+    parser.add_argument(
+        "--sound", action="store_true", help="say only what is not sound, as JSON, and nothing when all is"
+    )
     given = parser.parse_args(arguments)
     if not (given.agents and given.policy):
         at_home(parser, given, os.environ)
@@ -141,7 +143,7 @@ def _rules(arguments: list[str]) -> int:
         say(str(wrong))
         return 1
     if given.sound:
-        sys.stdout.write(problem := unsound(rules))
+        sys.stdout.write(problem.json() if (problem := unsound(rules)) else "")
         return 1 if problem else 0
     agents = [agent for agent in rules.agents if given.agent in ("", agent.name)]
     if not agents:
@@ -149,7 +151,7 @@ def _rules(arguments: list[str]) -> int:
         return 1
     parts = [*(picture(rules.policy, agent, rules.actions) for agent in agents), legend(rules.policy)]
     problem = unsound(rules)
-    print("\n\n".join([*parts, problem or "The rules are sound."]))  # noqa: T201 — what was asked for
+    print("\n\n".join([*parts, problem.sentence if problem else "The rules are sound."]))  # noqa: T201 — what was asked for
     return 1 if problem else 0
 
 

@@ -53,6 +53,7 @@ from atlas.store.backup_contents import LOGS
 from atlas.store.devices import open_devices
 from atlas.store.settings_file import HouseSettings, take_back_unproven, with_settings_at_once
 from wall import logs
+from wall.unsound_rules import UnsoundRules
 
 START_SECONDS = 60.0  # that a part may take with other settings, on a machine that is busy
 CHANGEABLE = ("egress", "tools", "satellite")  # in the order in which they begin
@@ -207,8 +208,8 @@ async def stop_when_told(everything: anyio.CancelScope) -> None:
             everything.cancel()
 
 
-async def unsound_rules(config: Config, text: str) -> str:
-    """Return what is not sound about a table of rules, for the agents of this house and every tool; "" is nothing.
+async def unsound_rules(config: Config, text: str) -> UnsoundRules | None:
+    """Return what is not sound about a table of rules, for the agents of this house and every tool; None is nothing.
 
     Asks the tool server's own command, as a process that ends. Raises `EngineError` when that does not answer.
     """
@@ -224,8 +225,12 @@ async def unsound_rules(config: Config, text: str) -> str:
                 ended = await anyio.run_process(command, check=False)
         except TimeoutError:
             raise EngineError("the rules could not be proven in time", hint="try again, or make them fewer") from None
-    reason = ended.stdout or ended.stderr.strip().rpartition(b"\n")[2]
-    return reason.decode("utf-8", "replace").replace(draft.name, "policy.toml") if ended.returncode else ""
+    if not ended.returncode:
+        return None
+    if ended.stdout:
+        return UnsoundRules.read(ended.stdout.decode())
+    reason = ended.stderr.decode("utf-8", "replace").strip().rpartition("\n")[2]
+    return UnsoundRules(reason.replace(draft.name, "policy.toml"))
 
 
 def programs(config: Config) -> list[Program]:

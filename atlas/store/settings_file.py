@@ -23,10 +23,11 @@ from atlas.shipped import shipped
 from atlas.store.backup_contents import JOURNAL
 from wall.files import delete_drafts, delete_drafts_of, sync_folder, write_whole
 from wall.patterns import fits_any, plain
+from wall.unsound_rules import UnsoundRules
 
 Section = tuple[str, ...]  # of atlas.toml; a last part that is a number, such as "0", is one of several tables
 Changes = Mapping[Section, Mapping[str, Any] | None]  # a value that is None is taken out, and so is such a section
-Prove = Callable[[Config, str], Awaitable[str]]  # returns what is not sound about the text of rules; "" is nothing
+Prove = Callable[[Config, str], Awaitable[UnsoundRules | None]]  # of the text of rules; None is that it is sound
 Restart = Callable[[Config], Awaitable[Sequence[str]]]  # returns which parts somebody has to start again by hand
 log = logging.getLogger("atlas")
 NO_START = "The tool server cannot start. "  # its last words begin so, and then say why
@@ -185,7 +186,8 @@ class HouseSettings:
         if text == self._sound_policy:
             return
         if problem := await self._prove(self.config, text):
-            raise RequestError(f"that cannot be, and all is as it was: {problem}", code="invalid_value")
+            sentence = f"that cannot be, and all is as it was: {problem.sentence}"
+            raise RequestError(sentence, code="invalid_value", details=problem.details)
         self._sound_policy = text
 
     async def change_policy(self, changed_text: Callable[[str], str]) -> Sequence[str]:

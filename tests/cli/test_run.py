@@ -23,6 +23,7 @@ from atlas.cli.run import embedder, programs, say_ready, unsound_rules, weights
 from atlas.config import Config, EgressConfig, GatewayConfig, LlmConfig, ModelsConfig
 from atlas.errors import ConfigError
 from atlas.satellite.main import read
+from wall.unsound_rules import UnsoundRules
 
 
 def test_two_houses_in_one_data_directory_are_one_too_many(config: Config) -> None:
@@ -205,9 +206,16 @@ async def test_rules_are_proven_for_the_agents_of_the_house_before_they_count(co
     programs(config)  # which writes who the agents are, as every start does
     rules = config.tools.policy.read_text()
     never = '[[rule]]\nid = "never"\nthen = "deny"\ntools = ["nothing.*"]\nbecause = "No."\n'
-    assert await unsound_rules(config, rules) == ""
-    assert (await unsound_rules(config, rules + never)).startswith("The rule 'never' can never fire: ")
-    assert await unsound_rules(config, "[[rule]]\n") == (
+    assert await unsound_rules(config, rules) is None
+    problem = await unsound_rules(config, rules + never)
+    assert problem
+    assert problem.sentence.startswith("The rule 'never' can never fire: ")
+    assert (problem.never, problem.before) == ("never", None)
+    always = never.replace("nothing.*", "timers.*")
+    again = await unsound_rules(config, rules + always + always.replace('"never"', '"again"'))
+    assert again
+    assert again.details == {"never": "again", "before": ("never",)}
+    assert await unsound_rules(config, "[[rule]]\n") == UnsoundRules(
         "policy.toml: rule 1 needs an id of small letters, digits and hyphens, such as rule-1."
     )
     assert not list(config.secrets.glob(".*"))

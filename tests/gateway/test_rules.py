@@ -89,7 +89,9 @@ async def test_rules_that_are_not_sound_together_are_refused_where_they_are_trie
         saved = await owner.put(f"{RULES}/never", json=NO_TIMERS)
         for refused in (tried, saved):
             assert refused.status_code == 400
-            assert "The rule 'never' can never fire." in refused.json()["error"]["sentence"]
+            error = refused.json()["error"]
+            assert "The rule 'never' can never fire." in error["sentence"]
+            assert error["details"] == {"never": "never", "before": ["role:unlock-9"]}
         assert (data / "policy.toml").read_text() == before
 
 

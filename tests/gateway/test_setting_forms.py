@@ -15,6 +15,7 @@ from atlas.config import BackupConfig, Config, load
 from atlas.shipped import shipped
 from atlas.store.settings_file import HouseSettings
 from tests.gateway.api_house import api_house
+from wall.unsound_rules import UnsoundRules
 
 FORMS = "/api/setting-forms"
 JSON = {"content-type": "application/json"}
@@ -30,9 +31,10 @@ def settings_of(data: Path, text: str = "[house]\n") -> HouseSettings:
         await anyio.lowlevel.checkpoint()
         return ()
 
-    async def prove(_config: Config, text: str) -> str:
+    async def prove(_config: Config, text: str) -> UnsoundRules | None:
         await anyio.lowlevel.checkpoint()
-        return "The rule 'never' can never fire." if 'id = "never"' in text else ""
+        never = UnsoundRules("The rule 'never' can never fire.", "never", ("role:unlock-9",))
+        return never if 'id = "never"' in text else None
 
     for ears in ("whisper-tiny.en", "whisper-base"):
         (data / "models" / ears).mkdir(parents=True, exist_ok=True)

@@ -15,6 +15,7 @@ from atlas.errors import EngineError, RequestError, StoreError
 from atlas.store.backup_contents import JOURNAL
 from atlas.store.settings_file import HouseSettings, changed, take_back_unproven
 from tests.conftest import ROOT
+from wall.unsound_rules import UnsoundRules
 
 TEXT = """\
 # Our house.
@@ -51,9 +52,9 @@ class World:
             raise EngineError("tools could not start")
         return ()
 
-    async def prove(self, _config: Config, text: str) -> str:
+    async def prove(self, _config: Config, text: str) -> UnsoundRules | None:
         self.proven.append(text)
-        return "That can never fire." if "# unsound" in text else ""
+        return UnsoundRules("That can never fire.", "that", ("this",)) if "# unsound" in text else None
 
 
 async def test_what_is_emptied_leaves_its_comment(tmp_path: Path) -> None:
@@ -120,8 +121,9 @@ async def test_what_the_house_could_not_start_with_disturbs_no_part_that_runs(tm
 
 async def test_rules_that_are_not_sound_are_refused_before_anything_is_written_or_ended(tmp_path: Path) -> None:
     world = World(tmp_path)
-    with pytest.raises(RequestError, match="all is as it was: That can never fire"):
+    with pytest.raises(RequestError, match="all is as it was: That can never fire") as refused:
         await world.settings.change_policy(lambda text: text + "# unsound\n")
+    assert refused.value.details == {"never": "that", "before": ("this",)}
     assert (world.went_by, (tmp_path / "policy.toml").exists()) == ([], False)
 
 

@@ -13,9 +13,10 @@ import tools_server.tools
 from tests.conftest import for_every
 from tools_server.sdk.toolkit import find
 from tools_server.values.policy import Action, AgentAccount, CallActor, Hours, Policy, Rule, decide
-from tools_server.values.prove import SoundnessQuestion, problems, prove
+from tools_server.values.prove import SoundnessQuestion, problems, prove, unsound
 from tools_server.values.rules import RulesWrong, read_policy
 from wall.roles import ROLES
+from wall.unsound_rules import UnsoundRules
 
 POLICY = Path(__file__).parents[2] / "policy.toml"
 TOOLS = find(tools_server.tools).tools
@@ -32,7 +33,7 @@ def found(
     *rules: Rule, agents: tuple[AgentAccount, ...] = (FAMILY, WORK), actions: Any = (PLAY, SEND, READ)
 ) -> list[str]:
     takes: Mapping[str, tuple[str, ...]] = {action.tool: TAKES[action.tool] for action in actions}
-    return list(problems(SoundnessQuestion(Policy(rules), agents, actions, takes)))
+    return [problem.sentence for problem in problems(SoundnessQuestion(Policy(rules), agents, actions, takes))]
 
 
 def rule(id: str, then: Any = "deny", **conditions: Any) -> Rule:
@@ -81,6 +82,22 @@ def test_a_rule_that_others_always_outrank_is_named_together_with_them() -> None
     assert "'evening'" in problem
     assert "'night'" in problem
     assert found(NO_GUESTS, evening, requested_rule) == []
+
+
+def test_which_rules_a_refusal_is_about_is_data_too() -> None:
+    kids = rule("kids", tools=("home.play",), arguments={"room": ("kids*",)})
+    asks = rule("asks", "confirm", tools=("mail.send",))
+    for never, before in (
+        (rule("kids-again", tools=("home.play",), arguments={"room": ("kids room",)}), ("kids",)),
+        (rule("music", tools=("hom.play",)), None),
+        (asks, ()),
+    ):
+        takes = {action.tool: TAKES[action.tool] for action in (PLAY, SEND)}
+        question = SoundnessQuestion(Policy((NO_GUESTS, kids, never)), (FAMILY,), (PLAY, SEND), takes)
+        problem = unsound(question)
+        assert problem
+        assert (problem.never, problem.before) == (never.id, before)
+        assert UnsoundRules.read(problem.json()) == problem
 
 
 def test_the_same_rule_twice_is_named_once() -> None:

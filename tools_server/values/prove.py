@@ -35,6 +35,7 @@ from tools_server.values.policy import (
 from tools_server.values.rules import MINUTES_OF_DAY, RulesWrong
 from wall.patterns import fits_any, plain
 from wall.roles import NOBODY, ROLES
+from wall.unsound_rules import UnsoundRules
 
 Conditions = frozenset[tuple[str, frozenset[str]]]  # of which text → patterns, one of which it must fit
 PLACES = ("people", "rooms", "devices")
@@ -65,19 +66,19 @@ class CallKind(NamedTuple):
 def prove(question: SoundnessQuestion) -> None:
     """Return when the table is sound. Raises `RulesWrong` with a sentence."""
     if problem := unsound(question):
-        raise RulesWrong(problem)
+        raise RulesWrong(problem.sentence)
 
 
-def unsound(question: SoundnessQuestion) -> str:
-    """Return what is unsound, or that nobody can tell, as a sentence; "" when the table is sound."""
+def unsound(question: SoundnessQuestion) -> UnsoundRules | None:
+    """Return what is unsound, or that nobody can tell; None when the table is sound."""
     try:
-        return next(problems(question), "")
+        return next(problems(question), None)
     except RulesWrong as unproven:
-        return str(unproven)
+        return UnsoundRules(str(unproven))
 
 
-def problems(question: SoundnessQuestion) -> Iterator[str]:
-    """Yield what is unsound, each as a sentence that says what to change. Raises `RulesWrong` when nobody can tell."""
+def problems(question: SoundnessQuestion) -> Iterator[UnsoundRules]:
+    """Yield what is unsound, each with a sentence on what to change. Raises `RulesWrong` when nobody can tell."""
     calls = _Calls(question)
     for rule in question.policy.rules:
         if not rule.id.startswith(OF_ROLES):  # they stand whether or not a tool that they close is here
@@ -86,11 +87,11 @@ def problems(question: SoundnessQuestion) -> Iterator[str]:
     yield from _private_folders(question, calls)
 
 
-def _never_fires(rule: Rule, rules: Sequence[Rule], calls: _Calls) -> Iterator[str]:
+def _never_fires(rule: Rule, rules: Sequence[Rule], calls: _Calls) -> Iterator[UnsoundRules]:
     """Say so when no call could ever be decided by this rule."""
-    # `neverHasASay` of the app reads both sentences, to name rules as its pages do: pwa/src/pages/house/rule-words.ts.
     if not calls.first(calls.kinds, rule):
-        yield f"The rule {rule.id!r} can never fire: no call fits everything it names. Change or remove it."
+        sentence = f"The rule {rule.id!r} can never fire: no call fits everything it names. Change or remove it."
+        yield UnsoundRules(sentence, rule.id)
         return
     mine = STRICTNESS[rule.then]
     kinds = [kind for kind in calls.kinds if STRICTNESS[OF_LEVEL[kind.action.level]] <= mine]  # others ask for more
@@ -102,20 +103,21 @@ def _never_fires(rule: Rule, rules: Sequence[Rule], calls: _Calls) -> Iterator[s
         others = [other for other in stronger if other is not one]
         stronger = stronger if calls.first(kinds, rule, others) else others
     by = " and ".join(repr(one.id) for one in stronger) or "the level that its tools ask for themselves"
-    yield f"The rule {rule.id!r} can never fire: {by} always decides before it. Change or remove one."
+    sentence = f"The rule {rule.id!r} can never fire: {by} always decides before it. Change or remove one."
+    yield UnsoundRules(sentence, rule.id, tuple(one.id for one in stronger))
 
 
-def _outward_for_guests(question: SoundnessQuestion, calls: _Calls) -> Iterator[str]:
+def _outward_for_guests(question: SoundnessQuestion, calls: _Calls) -> Iterator[UnsoundRules]:
     """Say so when a guest could use a tool that tells somebody outside the house, whoever says yes to it."""
     kinds = [kind for kind in calls.kinds if kind.action.risk == "outward" and kind.role == NOBODY]
     if kind := calls.first(filter(_is_within_walls, kinds), ANY_CALL, _denying(question)):
-        yield (
+        yield UnsoundRules(
             f"A guest could use {kind.action.tool}, which sends something out of the house, through the agent "
             f"{kind.agent.name!r}. Add a rule that denies it to guests, or take it from that agent."
         )
 
 
-def _private_folders(question: SoundnessQuestion, calls: _Calls) -> Iterator[str]:
+def _private_folders(question: SoundnessQuestion, calls: _Calls) -> Iterator[UnsoundRules]:
     """Say so when a folder of a private agent can be reached for somebody whom that agent does not act for."""
     for private in question.agents:
         if not private.private or not private.roles:
@@ -128,7 +130,7 @@ def _private_folders(question: SoundnessQuestion, calls: _Calls) -> Iterator[str
             and roots & (set(kind.agent.roots) if kind.action.root == "*" else {kind.action.root})
         )
         if kind := calls.first(filter(_is_within_walls, kinds), ANY_CALL, _denying(question)):
-            yield (
+            yield UnsoundRules(
                 f"The agent {kind.agent.name!r} could reach a folder of the private agent {private.name!r} "
                 f"({', '.join(sorted(roots & set(kind.agent.roots)))}) for a {kind.role}, with {kind.action.tool}. "
                 "Give it folders of its own."

@@ -9,13 +9,15 @@ export class HouseTrouble extends Error {
   readonly code: string;
   readonly sentence: string;
   readonly field: string; // which of those that were sent, where it is about one
+  readonly details: Record<string, unknown>;
 
-  constructor(status: number, code: string, sentence: string, field = "") {
+  constructor(status: number, code: string, sentence: string, field = "", details: Record<string, unknown> = {}) {
     super(sentence || "no answer");
     this.status = status;
     this.code = code;
     this.sentence = sentence;
     this.field = field;
+    this.details = details;
   }
 }
 
@@ -59,7 +61,8 @@ async function troubleOf(reply: Response): Promise<HouseTrouble> {
     const sentence = String(error.sentence ?? error.message ?? "");
     const hint = String(error.hint ?? ""); // what to do: "free some disk space"
     const advice = hint && reply.status >= 500 ? ` ${hint.charAt(0).toLocaleUpperCase()}${hint.slice(1)}.` : "";
-    return new HouseTrouble(reply.status, String(error.code ?? ""), sentence + advice, String(error.field ?? ""));
+    const code = String(error.code ?? "");
+    return new HouseTrouble(reply.status, code, sentence + advice, String(error.field ?? ""), error.details ?? {});
   } catch {
     return new HouseTrouble(reply.status, "", "");
   }

@@ -56,7 +56,7 @@ export function RuleSheet({ wish: { rule, removes }, rules, tools, onClose }: Ru
     } catch (trouble) {
       if (!(trouble instanceof HouseTrouble)) throw trouble;
       const all = [...rules.filter((one) => one.id !== id), { id, ...cleaned(fields) }];
-      const never = neverHasASay(trouble.sentence, all, words.value, toolWords.value);
+      const never = neverHasASay(trouble.details, all, words.value, toolWords.value);
       setResult({ state: "refused", sentence: never || sentenceOf(trouble) });
     }
   }

@@ -51,25 +51,23 @@ export function ruleSentence(rule: RuleFields, words: Words, toolWords: ToolWord
   return sentence.charAt(0).toLocaleUpperCase(words.language) + sentence.slice(1);
 }
 
-const NEVER = /The rule '([^']+)' can never fire: (.+)\. Change or remove (?:it|one)\.$/; // tools_server/values/prove.py
-
 /** Why a rule would never have a say, with all rules named as the page names them; "" for any other refusal. */
 export function neverHasASay(
-  refusal: string,
+  { never, before }: Record<string, unknown>, // what the refusal says of it: wall/unsound_rules.py
   rules: readonly Pick<RuleItem, "id" | keyof RuleFields>[],
   words: Words,
   toolWords: ToolWords,
 ): string {
-  const [, id = "", why = ""] = NEVER.exec(refusal) ?? [];
-  if (!id) return "";
+  if (typeof never !== "string") return "";
   const say = words.house.rule.never;
   const named = (id: string) => {
     const rule = rules.find((one) => one.id === id);
     return say.quoted(rule ? ruleSentence(rule, words, toolWords) : id);
   };
-  const others = [...why.matchAll(/'([^']+)'/g)].map(([, other]) => named(other));
-  if (others.length) return say.others(named(id), listOf(words, "conjunction")(others), others.length);
-  return why.endsWith("always decides before it") ? say.asksAnyway(named(id)) : say.fitsNothing(named(id));
+  if (!Array.isArray(before)) return say.fitsNothing(named(never));
+  const others = before.map(named);
+  if (!others.length) return say.asksAnyway(named(never));
+  return say.others(named(never), listOf(words, "conjunction")(others), others.length);
 }
 
 /** What some patterns of tools mean: whole groups by their names, choices by theirs, the rest as it is written. */
