@@ -424,6 +424,17 @@ export interface LastBackupItem {
   secrets: "none" | "sealed" | "plain";
 }
 
+/** What became of the things. */
+export interface ListChangeReply {
+  sentence: string;
+  receipt: ReceiptReply | null;
+  name: string;
+  added: string[];
+  already: string[];
+  checked: string[];
+  removed: string[];
+}
+
 /** One thing on a list. */
 export interface ListEntry {
   text: string;

@@ -205,6 +205,19 @@ async def test_a_list_is_filled_ticked_off_and_cleared(config, data):
         assert (await http.get("/api/lists/shopping")).json()["items"] == []
 
 
+async def test_the_house_says_how_a_list_is_called_and_takes_apart_what_is_put_on_it(config, data):
+    async with api_house(config, data) as world, world.http("adult") as http:
+        for typed, name in (("Hardware Store!", "hardware store"), ("my hardware store list", "hardware store")):
+            made = await http.post("/api/lists", json={"name": typed})
+            assert (made.status_code, made.json()["name"]) == (201, name), made.text
+        refused = await http.post("/api/lists", json={"name": ".."})
+        assert (refused.status_code, refused.json()["error"]["code"]) == (422, "invalid")
+        added = await http.post("/api/lists/hardware store/items", json={"items": ["nails, wire and a hook"]})
+        assert added.json()["added"] == ["nails", "wire", "a hook"]
+        async with world.http("guest") as guest:
+            assert (await guest.post("/api/lists", json={"name": "mine"})).json()["error"]["code"] == "denied"
+
+
 async def test_a_task_moves_over_the_board_by_its_id(config, data):
     async with api_house(config, data) as world, world.http("adult") as http:
         await http.post("/api/tasks", json={"title": "paint the fence"})

@@ -147,6 +147,42 @@ def test_things_go_on_a_list_and_are_ticked_off_and_cleared_after_a_yes(house, t
         expect(page.get_by_role("checkbox", name=f"{thing} string")).to_be_visible()
 
 
+@pytest.mark.parametrize(("locale", "joined"), [("en-GB", "and"), ("de-DE", "und")])
+def test_what_is_typed_on_the_page_is_as_many_things_as_when_it_is_said(house, thing, locale, joined):
+    first, second, third = (f"{thing} {name}" for name in ("ale", "bun", "cob"))
+    with opened(house, path="lists", locale=locale, viewport={"width": 390, "height": 844}) as page:
+        page.locator("form.add input").first.fill(f"{first}, {second} {joined} {third}")
+        page.keyboard.press("Enter")
+        for name in (first, second, third):
+            expect(page.get_by_role("checkbox", name=name, exact=True)).to_be_visible()
+        if locale == "en-GB":
+            page.evaluate("location.hash = '#/talk'")
+            connected(page)
+            say(page, f"add {thing} dip and {thing} egg to the shopping list")
+            answer(page)
+            page.evaluate("location.hash = '#/lists'")
+            for name in (f"{thing} dip", f"{thing} egg"):
+                expect(page.get_by_role("checkbox", name=name, exact=True)).to_be_visible()
+
+
+def test_the_house_says_how_a_new_list_is_called(house, thing):
+    with opened(house, path="lists") as page:
+        new = page.get_by_label("Open or begin another list")
+        new.fill(f"My {thing.title()} List!")
+        page.keyboard.press("Enter")
+        chip = page.get_by_role("link", name=thing.capitalize())
+        expect(chip).to_have_attribute("aria-current", "true")
+        page.get_by_label(f"Add to {thing.capitalize()}").fill("rope")
+        page.keyboard.press("Enter")
+        expect(page.get_by_role("checkbox", name="rope")).to_be_visible()
+        new.fill("Einkaufen")
+        page.keyboard.press("Enter")
+        expect(page.get_by_role("link", name="Shopping")).to_have_attribute("aria-current", "true")
+        new.fill("?!")
+        page.keyboard.press("Enter")
+        expect(page.locator(".outcome")).to_contain_text("Give the list a name in words.")
+
+
 def column(page: Page, name: str, title: str):
     return page.get_by_role("region", name=name).locator(".task", has_text=title)
 

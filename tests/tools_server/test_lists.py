@@ -40,12 +40,38 @@ async def test_what_is_put_on_the_list_is_a_file_that_people_can_read(world: Any
         ("mac and cheese", ["mac and cheese"]),
         ("bread, fish and chips", ["bread", "fish and chips"]),
         ("brandy", ["brandy"]),
+        ("Käse und Butter", ["Käse", "Butter"]),
+        ("Brot, Eier, und Milch", ["Brot", "Eier", "Milch"]),
+        ("Hundefutter", ["Hundefutter"]),
         ("1,5 kg of flour", ["1,5 kg of flour"]),
     ],
 )
 async def test_one_text_may_name_several_things(world: Any, words: str, things: list[str]) -> None:
     await world.ok("lists.add", items=[words])
     assert left(await world.ok("lists.read")) == things
+
+
+@pytest.mark.parametrize(
+    "written", ["Shopping", "the shopping list", "Groceries", "SHOPPING.md", "Einkaufen", "Einkaufsliste", "Einkauf!"]
+)
+async def test_the_shopping_list_is_one_however_it_is_written(world: Any, written: str) -> None:
+    made = await world.ok("lists.add", items=[], list=written)
+    assert (made.data["list"], made.receipt) == ("shopping", None)
+    assert [one["name"] for one in (await world.ok("lists.names")).data["lists"]] == ["shopping"]
+
+
+async def test_a_file_that_somebody_called_so_is_a_list_of_its_own(world: Any) -> None:
+    write(world, "- Senf\n", "einkauf")
+    assert left(await world.ok("lists.read", list="Einkauf")) == ["Senf"]
+    assert left(await world.ok("lists.read")) == []
+
+
+async def test_what_stands_on_the_list_is_one_thing_whatever_is_in_its_name(world: Any) -> None:
+    write(world, "- [x] salt and vinegar crisps\n- [ ] cream, double\n")
+    await world.ok("lists.add", items=["salt and vinegar crisps"])
+    assert left(await world.ok("lists.read")) == ["salt and vinegar crisps", "cream, double"]
+    await world.ok("lists.check", items=["cream, double"])
+    assert left(await world.ok("lists.read")) == ["salt and vinegar crisps"]
 
 
 async def test_things_that_come_one_by_one_are_not_taken_apart(world: Any) -> None:

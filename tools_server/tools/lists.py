@@ -25,6 +25,7 @@ from tools_server.writing.papers import Unreadable, problem, put_back, read_text
 
 FOLDER = "lists"
 SHOPPING = "shopping"  # is there even before its file is
+_IN_GERMAN = ("einkauf", "einkäufe", "einkaufen", "einkaufsliste")  # unless there is a file of that name
 MOST_ITEMS = 500  # of one list
 MOST_LISTS = 200
 READ_OUT = 15  # people in a shop want to hear them all
@@ -66,7 +67,7 @@ async def add(call: Call, items: ItemsOrNone, list: Name = SHOPPING) -> Result:
     if not items:
         return _made(call, sheet)
     after, added, had, altered = sheet, [], [], []
-    for wanted in _apart(items):
+    for wanted in _apart(sheet, items):
         old = _same(after.bullets, wanted)
         if old is None:
             after = after.with_line(f"[ ] {wanted}", sheet.name.capitalize())
@@ -263,6 +264,8 @@ def _found(call: Call, wanted: str, *, make: bool = False) -> ListPaper:
     name = _list_name(wanted)
     known = {plain(title): file for file, title in _files(call)}
     known.setdefault(SHOPPING, f"{FOLDER}/{SHOPPING}.md")
+    if name in _IN_GERMAN and name not in known:
+        name = SHOPPING
     near = get_close_matches(name, known, n=1, cutoff=0.8)
     if name not in known and near:
         name = near[0]
@@ -337,14 +340,14 @@ _TIMES = re.compile(r"(?<!\s)\s*(?:\(?[x×]\s?\d+\)?|(?<!\d)\d+\s?[x×])\s*$", r
 _ONE_THING = ("mac and cheese", "fish and chips", "salt and pepper", "half and half")  # an "and" that parts nothing
 
 
-def _apart(items: Sequence[str]) -> list[str]:
-    """Return the things one by one: a single text may name several ("bread, eggs and milk")."""
-    if len(items) == 1:
+def _apart(sheet: ListPaper, items: Sequence[str]) -> list[str]:
+    """Return the things one by one: a single text may name several ("bread, eggs and milk"), or one that is there."""
+    if len(items) == 1 and _same(sheet.bullets, items[0]) is None:
         items = re.split(r"[;\n]|,(?!\d)", items[0])
         last = items[-1]
         if plain(re.sub(r"^\s*and\s+", "", last)) not in _ONE_THING:
-            items = [*items[:-1], *re.split(r"\band\b(?=\s)", last)]
-    cleaned = (re.sub(r"^(?:and|some)\s+|[.!?]+$", "", one_line(item), flags=re.IGNORECASE) for item in items)
+            items = [*items[:-1], *re.split(r"\b(?:and|und)\b(?=\s)", last)]
+    cleaned = (re.sub(r"^(?:and|und|some)\s+|[.!?]+$", "", one_line(item), flags=re.IGNORECASE) for item in items)
     things = list(dict.fromkeys(item for item in cleaned if item))
     if not things:
         raise ToolFailed("invalid", _("What shall I put on the list?"))
@@ -373,9 +376,7 @@ def _same(items: Sequence[Bullet], wanted: str) -> Bullet | None:
 
 def _chosen(sheet: ListPaper, wanted: Sequence[str]) -> list[Bullet]:
     """Return the things that are meant. Raises `ToolFailed` when one is not on the list, and then none is touched."""
-    whole = _same(sheet.bullets, wanted[0]) if len(wanted) == 1 else None
-    items = [whole] if whole else [_item(sheet, item) for item in _apart(wanted)]
-    return list(dict.fromkeys(items))
+    return list(dict.fromkeys(_item(sheet, item) for item in _apart(sheet, wanted)))
 
 
 def _item(sheet: ListPaper, wanted: str) -> Bullet:

@@ -54,8 +54,14 @@ class ListChangeReply(ToolReply):
     removed: list[str] = Field(default=[])
 
 
+class NewList(Body):
+    """A list to be made."""
+
+    name: Annotated[str, Field(min_length=1, max_length=80)]
+
+
 class ListItems(Body):
-    """Things of a list."""
+    """Things of a list. A single text may name several, as people say them: "cheese, butter and milk"."""
 
     items: Annotated[list[Thing], Field(min_length=1, max_length=MOST_ITEMS)]
 
@@ -64,6 +70,12 @@ class ListItems(Body):
 async def list_lists(caller: ToolCaller) -> ListsReply:
     """Tell which lists there are."""
     return await caller.use(ListsReply, "lists.names")
+
+
+@router.post("", status_code=201)
+async def make_list(caller: ToolCaller, new: NewList) -> ListChangeReply:
+    """Make a list with nothing on it, or find the one that is meant: the reply has the name by which it is known."""
+    return await caller.use(ListChangeReply, "lists.add", list=new.name, items=[])
 
 
 @router.get("/{list_name}")

@@ -1,17 +1,18 @@
 /** Lists: one at a time, ticked by a tap, with a field for what is missing. */
 
-import type { ListEntry, ListReply, ListsReply } from "../api.ts";
-import { act, tell } from "../house/deeds.ts";
+import type { ListChangeReply, ListEntry, ListReply, ListsReply } from "../api.ts";
+import { act } from "../house/deeds.ts";
 import { useLive } from "../house/live.ts";
 import { refusalOf } from "../house/refused.ts";
 import { Allowed } from "../parts/allowed.tsx";
 import { capital } from "../parts/capital.ts";
 import { Icon } from "../parts/icon.tsx";
-import { listCalled, SHOPPING } from "../parts/list-name.ts";
 import { Empty, Loaded } from "../parts/loaded.tsx";
 import { WordsForm } from "../parts/words-form.tsx";
 import { go, hrefOf, route } from "../route.ts";
 import { words } from "../strings/index.ts";
+
+const SHOPPING = "shopping"; // what the house calls the list that is always there, whatever its language
 
 /** How a list is called on the page. */
 const titleOf = (name: string) => (name === SHOPPING ? words.value.lists.shopping : capital(name));
@@ -24,13 +25,11 @@ export function Lists() {
       <h1>{words.value.pages.lists}</h1>
       <Loaded live={live}>
         {({ lists }) => {
-          const names = lists.map(({ name }) => name);
-          const chosen = listCalled(route.value.rest[0] ?? SHOPPING, names) || SHOPPING;
-          const shown = names.includes(chosen) ? lists : [...lists, { name: chosen, left: 0 }];
+          const chosen = route.value.rest[0] || SHOPPING;
           return (
             <>
               <ul class="chips" aria-label={words.value.pages.lists}>
-                {shown.map(({ name, left }) => (
+                {lists.map(({ name, left }) => (
                   <li key={name}>
                     <a
                       class="plain chip"
@@ -43,16 +42,15 @@ export function Lists() {
                   </li>
                 ))}
               </ul>
-              <OneList key={chosen} name={chosen} exists={names.includes(chosen)} />
+              <OneList key={chosen} name={chosen} />
               {!refusalOf("lists.add") && (
                 <WordsForm
                   label={say.newList}
                   placeholder={say.newList}
                   onAdd={async (typed) => {
-                    const name = listCalled(typed, names);
-                    if (name) go("lists", name);
-                    else tell(say.noWord, true);
-                    return Boolean(name);
+                    const made = await act<ListChangeReply>("POST", "/api/lists", { name: typed });
+                    if (made) go("lists", made.name); // the house knows which one that is
+                    return made;
                   }}
                 />
               )}
@@ -64,7 +62,7 @@ export function Lists() {
   );
 }
 
-function OneList({ name, exists }: { name: string; exists: boolean }) {
+function OneList({ name }: { name: string }) {
   const say = words.value.lists;
   const path = `/api/lists/${encodeURIComponent(name)}`;
   return (
@@ -73,28 +71,10 @@ function OneList({ name, exists }: { name: string; exists: boolean }) {
         <WordsForm
           label={say.addTo(titleOf(name))}
           placeholder={say.add}
-          onAdd={(typed) =>
-            act(
-              "POST",
-              `${path}/items`,
-              {
-                items: typed
-                  .split(",")
-                  .map((item) => item.trim())
-                  .filter(Boolean),
-              },
-              true,
-            )
-          }
+          onAdd={(typed) => act("POST", `${path}/items`, { items: [typed] }, true)} // the house takes several apart
         />
       </Allowed>
-      {exists ? (
-        <Items name={name} path={path} />
-      ) : (
-        <Empty icon="lists" title={say.empty}>
-          <p>{say.emptyHow(name === SHOPPING ? "" : titleOf(name))}</p>
-        </Empty>
-      )}
+      <Items name={name} path={path} />
     </section>
   );
 }

@@ -204,7 +204,6 @@ export const de: Words = {
     clear: "Abgehaktes entfernen",
     remove: "Entfernen",
     newList: "Andere oder neue Liste",
-    noWord: "Gib der Liste einen Namen in Worten.",
   },
   board: {
     columns: { backlog: "Irgendwann", todo: "Zu tun", doing: "In Arbeit", done: "Fertig" },

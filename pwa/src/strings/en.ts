@@ -202,7 +202,6 @@ export const en = {
     clear: "Clear what is ticked off",
     remove: "Remove",
     newList: "Open or begin another list",
-    noWord: "Give the list a name in words.",
   },
   board: {
     columns: { backlog: "Some day", todo: "To do", doing: "Doing", done: "Done" },
