@@ -25,6 +25,7 @@ STATUS_OF_CODE = {
     "invalid_pairing": 403,
     "wrong_code": 403,
     "request_timeout": 408,
+    "edited_meanwhile": 409,
     "request_too_large": 413,
     "misdirected_request": 421,
     "too_many_guesses": 429,

@@ -623,6 +623,8 @@ export interface NoteTextReply {
   note: NoteItem;
   text: string;
   truncated: boolean;
+  /** Another one whenever the text is another one */
+  revision: string;
 }
 
 /** The notes, the newest first. */

@@ -245,13 +245,33 @@ async def test_a_note_is_written_found_read_and_edited(config, data):
         [match] = (await http.get("/api/notes/search", params={"q": "valve"})).json()["matches"]
         assert match["title"] == "Boiler"
         assert [one["file"] for one in (await http.get("/api/notes")).json()["notes"]] == [note["file"]]
-        edited = await http.put("/api/notes/note", params=about, json={"text": LONG_NOTE})
+        revision = (await http.get("/api/notes/note", params=about)).json()["revision"]
+        edited = await http.put("/api/notes/note", params=about, json={"text": LONG_NOTE, "revision": revision})
         assert edited.status_code == 200, edited.text
         assert (await http.get("/api/notes/note", params=about)).json()["text"] == LONG_NOTE
         await http.post("/api/history/undo", json={"receipt": edited.json()["receipt"]["id"]})
         assert (await http.get("/api/notes/note", params=about)).json()["text"] == "Valve left of it."
         async with world.http("guest") as guest:
             assert (await guest.get("/api/notes")).json()["error"]["code"] == "denied"
+
+
+async def test_of_two_who_edit_a_note_at_once_the_second_is_told_and_nothing_is_lost(config, data):
+    async with api_house(config, data) as world, world.http("adult") as one, world.http("teen") as other:
+        note = (await one.post("/api/notes", json={"title": "Party", "text": "Balloons."})).json()["note"]
+        about = {"note": note["file"]}
+        revision = (await one.get("/api/notes/note", params=about)).json()["revision"]
+        mine = {"text": "Balloons, and a cake.", "revision": revision}
+        assert (await one.put("/api/notes/note", params=about, json=mine)).status_code == 200
+        refused = await other.put("/api/notes/note", params=about, json={"text": "No balloons.", "revision": revision})
+        error = refused.json()["error"]
+        assert (refused.status_code, error["code"]) == (409, "edited_meanwhile")
+        assert error["sentence"] == "Somebody else has changed Party meanwhile."
+        assert error["details"]["text"] == "Balloons, and a cake."
+        assert (await one.get("/api/notes/note", params=about)).json()["text"] == "Balloons, and a cake."
+        both = {"text": "A cake, no balloons.", "revision": error["details"]["revision"]}
+        assert (await other.put("/api/notes/note", params=about, json=both)).status_code == 200
+        assert (await other.put("/api/notes/note", params=about, json=both | {"revision": "odd"})).status_code == 200
+        assert (await other.put("/api/notes/note", params=about, json={"text": "x"})).status_code == 422
 
 
 async def test_an_event_of_a_series_is_moved_alone_by_its_id_and_day(config, data):

@@ -241,6 +241,34 @@ def test_a_note_is_written_found_and_shown_without_running_what_is_in_it(house, 
         expect(page.get_by_role("link", name=re.compile(thing, re.I))).to_be_visible()
 
 
+@pytest.mark.parametrize("width", [390, 1280], ids=["phone", "desk"])
+def test_of_two_who_edit_a_note_the_second_reads_what_the_first_wrote_and_loses_nothing(house, thing, width):
+    with opened(house, path="notes/", viewport={"width": width, "height": 844}) as page:
+        page.get_by_label("Title").fill(thing)
+        page.get_by_label("Text").fill("Balloons.")
+        page.get_by_role("button", name="Save").click()
+        expect(page.locator(".markdown")).to_have_text("Balloons.")
+        other = page.context.browser.new_page(locale="en-GB")
+        other.goto(f"{house.url}/#token={house.token}")
+        other.goto(page.url)
+        for one, text in ((page, "Balloons and a cake."), (other, "No balloons.")):
+            one.get_by_role("button", name="Edit").click()
+            one.get_by_label("Text").fill(text)
+        other.get_by_role("button", name="Save").click()
+        expect(other.locator(".markdown")).to_have_text("No balloons.")
+        page.get_by_role("button", name="Save").click()
+        alert = page.get_by_role("alert").filter(has_text="Nothing is lost")
+        expect(alert).to_be_in_viewport()
+        expect(page.get_by_role("region", name="What they wrote")).to_contain_text("No balloons.")
+        expect(page.get_by_label("Text")).to_have_value("Balloons and a cake.")
+        page.evaluate(AXE.read_text(encoding="utf-8"))
+        assert not (wrong := violations(page)), wrong
+        assert page.evaluate("document.documentElement.scrollWidth") <= width
+        page.get_by_role("button", name="Add theirs below mine").click()
+        page.get_by_role("button", name="Save mine").click()
+        expect(page.locator(".markdown p")).to_have_text(["Balloons and a cake.", "No balloons."])
+
+
 NOTE_IN_THE_CLOTHES_OF_THE_APP = """
 | left | right |
 |:-----|------:|

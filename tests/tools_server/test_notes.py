@@ -193,3 +193,23 @@ async def test_the_notes_of_one_agent_are_never_seen_by_the_other(world: Any) ->
 async def test_an_agent_without_a_folder_has_no_notes(world: Any) -> None:
     refused = await world.refused("notes.list", "guest", {"role": "adult"})
     assert (refused.error, refused.text) == ("denied", "The guest agent has no folder of its own.")
+
+
+async def test_what_was_edited_meanwhile_is_written_over_only_by_whoever_has_seen_it(world: Any) -> None:
+    await world.ok("notes.create", title="Garden", text="Roses.")
+    begun = (await world.ok("notes.read", title="Garden")).data["revision"]
+    await world.ok("notes.append", title="Garden", text="Tulips.")
+    refused = await world.refused("notes.write", title="Garden", parts=["Lilies."], revision=begun)
+    assert refused.text == "Somebody else has changed Garden meanwhile."
+    assert refused.data["text"] == "Roses.\nTulips."
+    await world.ok("notes.write", title="Garden", parts=["Lilies."], revision=refused.data["revision"])
+    assert (await world.ok("notes.read", title="Garden")).data["text"] == "Lilies."
+
+
+async def test_a_longer_text_than_can_be_shown_is_written_over_by_nobody(world: Any) -> None:
+    await world.ok("notes.create", title="Log", text="x")
+    begun = (await world.ok("notes.read", title="Log")).data["revision"]
+    [file] = folder(world).glob("*.md")
+    file.write_text(file.read_text() + "word " * 2_000)
+    refused = await world.refused("notes.write", title="Log", parts=["y"], revision=begun)
+    assert (refused.data["text"], refused.data["revision"]) == ("", "")

@@ -9,6 +9,7 @@ reading words of others again: a person who let a mail be noted has not vouched 
 
 from __future__ import annotations
 
+import hashlib
 import itertools
 import re
 import secrets
@@ -100,14 +101,37 @@ async def append(call: Call, title: Title, text: Text) -> Result:
 
 
 @folder_tool("notes.write", data={"note": NOTE}, risk="change", idempotent=True)
-async def write(call: Call, title: Title, parts: Parts) -> Result:
+async def write(
+    call: Call,
+    title: Title,
+    parts: Parts,
+    revision: Annotated[str, Field(max_length=64, description="What was read and edited; else whatever is there")] = "",
+) -> Result:
     """Write the whole text of a note anew, as somebody has edited it."""
     note = _found(call, title, guess=False)
     text = "".join(parts).strip()
     if note.body.strip() == text:
         return Result(_("{title} says that already.").format(title=capital(spoken(note.title))), {"note": _shown(note)})
+    if revision not in ("", _revision(note)):
+        raise _edited_meanwhile(note)
     written = note.text[: len(note.text) - len(note.body)].rstrip("\r\n") + f"\n\n{text}\n"
     return _rewritten(call, note, written, _("{title} is written anew.").format(title=capital(spoken(note.title))))
+
+
+def _revision(note: Paper) -> str:
+    """Return what is another one whenever the text of a note is another one."""
+    return hashlib.sha256(note.body.strip().encode()).hexdigest()[:32]
+
+
+def _edited_meanwhile(note: Paper) -> ToolFailed:
+    """Return the refusal to write over what somebody else wrote, with that; whoever has read it may write over it."""
+    body = note.body.strip()
+    is_short = len(body) <= TEXT_CHARACTERS
+    seen = {"text": body, "revision": _revision(note)} if is_short else {"text": "", "revision": ""}
+    sentence = _("Somebody else has changed {title} meanwhile.").format(title=spoken(note.title))
+    refusal = ToolFailed("invalid", sentence, **seen)
+    refusal.untrusted = note.of_others
+    return refusal
 
 
 def _rewritten(call: Call, note: Paper, written: str, sentence: str) -> Result:
@@ -123,7 +147,7 @@ def _written(call: Call, note: Paper, text: str | None, sentence: str) -> Result
     return Result(sentence, {"note": _shown(note)}, receipt)
 
 
-@folder_tool("notes.read", data={"note": NOTE, "text": str, "truncated": bool}, risk="read")
+@folder_tool("notes.read", data={"note": NOTE, "text": str, "truncated": bool, "revision": str}, risk="read")
 async def read(call: Call, title: Title) -> Result:
     """Read a note aloud."""
     note = _found(call, title)
@@ -134,7 +158,7 @@ async def read(call: Call, title: Title) -> Result:
         else _("The note says only: {title}.").format(title=spoken(note.title))
     )
     more = len(body) > TEXT_CHARACTERS
-    data = {"note": _shown(note), "text": body[:TEXT_CHARACTERS], "truncated": more}
+    data = {"note": _shown(note), "text": body[:TEXT_CHARACTERS], "truncated": more, "revision": _revision(note)}
     return Result(text, data, untrusted=note.of_others)
 
 

@@ -7,9 +7,11 @@ from typing import Annotated
 from fastapi import Query
 from pydantic import Field
 
+from atlas.errors import RequestError
 from atlas.gateway.api.caller import ToolCaller
 from atlas.gateway.api.resource import resource
 from atlas.gateway.api.shapes import ApiReply, Body, PaperProblem, ToolReply
+from atlas.gateway.failures import ToolRefusal
 
 PART_CHARACTERS = 1_900
 router = resource("notes")
@@ -52,6 +54,7 @@ class NoteTextReply(ToolReply):
     note: NoteItem
     text: str
     truncated: bool
+    revision: str = Field(description="Another one whenever the text is another one")
 
 
 class NoteReply(ToolReply):
@@ -68,9 +71,10 @@ class NewNote(Body):
 
 
 class NoteEdit(Body):
-    """The whole text of a note, as it is to be."""
+    """The whole text of a note, as it is to be, and of which text that was made."""
 
     text: Annotated[str, Field(max_length=8_000)]
+    revision: Annotated[str, Field(min_length=1, max_length=64, description="Of the text that was edited")]
 
 
 @router.get("")
@@ -99,10 +103,19 @@ async def write_note(caller: ToolCaller, new: NewNote) -> NoteReply:
 
 @router.put("/note")
 async def edit_note(caller: ToolCaller, note: NoteID, edited: NoteEdit) -> NoteReply:
-    """Write the whole text of a note anew."""
+    """Write the whole text of a note anew.
+
+    Where somebody else has changed it since, it stays as it is: 409, with their text and its revision in `details`;
+    both are empty where that text is too long to be shown.
+    """
     begins = range(0, len(edited.text), PART_CHARACTERS)  # a piece is as long as an argument of a tool may be
     parts = [edited.text[begin : begin + PART_CHARACTERS] for begin in begins]
-    return await caller.use(NoteReply, "notes.write", title=note, parts=parts)
+    try:
+        return await caller.use(NoteReply, "notes.write", title=note, parts=parts, revision=edited.revision)
+    except ToolRefusal as refused:
+        if "revision" not in refused.details:
+            raise
+        raise RequestError(refused.spoken, code="edited_meanwhile", details=refused.details) from refused
 
 
 @router.delete("/note")

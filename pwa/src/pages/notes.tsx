@@ -4,11 +4,14 @@ import { useSignal } from "@preact/signals";
 import { useState } from "preact/hooks";
 import type { FoundNotesReply, NoteReply, NotesReply, NoteTextReply } from "../api.ts";
 import { agentQuery } from "../house/agent.ts";
-import { act } from "../house/deeds.ts";
+import { HouseTrouble } from "../house/api.ts";
+import { act, attempt } from "../house/deeds.ts";
 import { useLive } from "../house/live.ts";
 import { refusalOf } from "../house/refused.ts";
 import { AgentSwitch } from "../parts/agent-switch.tsx";
 import { SearchField, TextField } from "../parts/fields.tsx";
+import { useFormResult } from "../parts/form-result.ts";
+import { FormTrouble } from "../parts/form-trouble.tsx";
 import { Icon } from "../parts/icon.tsx";
 import { Empty, Loaded } from "../parts/loaded.tsx";
 import { Markdown } from "../parts/markdown.tsx";
@@ -148,61 +151,84 @@ function OneNote({ file }: { file: string }) {
   const path = `/api/notes/note?note=${encodeURIComponent(file)}${agentQuery("&")}`;
   const live = useLive<NoteTextReply>(path, "notes");
   const say = words.value.notes;
-  const [editing, setEditing] = useState(false);
+  const [begun, setBegun] = useState<NoteTextReply | null>(null); // being edited, whatever becomes of it meanwhile
   async function remove(): Promise<void> {
     if (await act("DELETE", path)) go("notes");
+  }
+  function done(): void {
+    setBegun(null);
+    void live.refresh();
   }
   return (
     <div class="page">
       <Back />
-      <Loaded live={live}>
-        {({ note, text, truncated }) => (
-          <>
-            <div class="head">
-              <h1>{note.title}</h1>
-              <button type="button" class="round bare" aria-label={say.remove} title={say.remove} onClick={remove}>
-                <Icon name="bin" />
-              </button>
-            </div>
-            {editing ? (
-              <Editor
-                path={path}
-                text={text}
-                onDone={() => {
-                  setEditing(false);
-                  void live.refresh();
-                }}
-              />
-            ) : (
-              <>
-                <Markdown text={text} />
-                {truncated ? (
-                  <p class="soft">{say.truncated}</p>
-                ) : (
-                  <p>
-                    <button type="button" class="plain" onClick={() => setEditing(true)}>
-                      {say.edit}
-                    </button>
-                  </p>
-                )}
-              </>
-            )}
-          </>
-        )}
-      </Loaded>
+      {begun ? (
+        <>
+          <h1>{begun.note.title}</h1>
+          <Editor path={path} begun={begun} onDone={done} />
+        </>
+      ) : (
+        <Loaded live={live}>
+          {(reply) => (
+            <>
+              <div class="head">
+                <h1>{reply.note.title}</h1>
+                <button type="button" class="round bare" aria-label={say.remove} title={say.remove} onClick={remove}>
+                  <Icon name="bin" />
+                </button>
+              </div>
+              <Markdown text={reply.text} />
+              {reply.truncated ? (
+                <p class="soft">{say.truncated}</p>
+              ) : (
+                <p>
+                  <button type="button" class="plain" onClick={() => setBegun(reply)}>
+                    {say.edit}
+                  </button>
+                </p>
+              )}
+            </>
+          )}
+        </Loaded>
+      )}
     </div>
   );
 }
 
-function Editor({ path, text, onDone }: { path: string; text: string; onDone: () => void }) {
+type NoteVersion = Pick<NoteTextReply, "text" | "revision">;
+
+/** What stands there by now, where it is why a note was not saved. */
+function versionOf(trouble: unknown): NoteVersion | null {
+  const { text, revision } = trouble instanceof HouseTrouble ? trouble.details : {};
+  return typeof text === "string" && typeof revision === "string" && revision ? { text, revision } : null;
+}
+
+function Editor({ path, begun, onDone }: { path: string; begun: NoteVersion; onDone: () => void }) {
   const say = words.value.notes;
-  const draft = useSignal(text);
-  async function save(event: SubmitEvent): Promise<void> {
-    event.preventDefault();
-    if (draft.value === text || (await act("PUT", path, { text: draft.value }))) onDone();
+  const [seen, setSeen] = useState(begun); // what is written over by saving
+  const draft = useSignal(begun.text);
+  const [result, run] = useFormResult();
+  async function save() {
+    try {
+      const done =
+        draft.value === begun.text || (await attempt("PUT", path, { text: draft.value, revision: seen.revision }));
+      if (done) onDone();
+    } catch (trouble) {
+      const theirs = versionOf(trouble);
+      if (!theirs) throw trouble;
+      setSeen(theirs);
+      return { state: "done", ok: false, sentence: say.changed } as const;
+    }
+    return { state: "none" } as const;
   }
   return (
-    <form class="fields" onSubmit={save}>
+    <form
+      class="fields"
+      onSubmit={(event) => {
+        event.preventDefault();
+        void run(save);
+      }}
+    >
       <label>
         {say.text}
         <textarea
@@ -214,12 +240,30 @@ function Editor({ path, text, onDone }: { path: string; text: string; onDone: ()
           }}
         />
       </label>
+      <FormTrouble result={result} />
+      {seen !== begun && (
+        <section class="card padded" aria-labelledby="theirs">
+          <h2 id="theirs">{say.theirs}</h2>
+          <pre tabIndex={0}>{seen.text}</pre>
+          <p>
+            <button
+              type="button"
+              class="plain"
+              onClick={() => {
+                draft.value = `${draft.value.trimEnd()}\n\n${seen.text}`;
+              }}
+            >
+              {say.addTheirs}
+            </button>
+          </p>
+        </section>
+      )}
       <p class="answers">
         <button type="button" class="plain" onClick={onDone}>
-          {words.value.shell.cancel}
+          {seen === begun ? words.value.shell.cancel : say.keepTheirs}
         </button>
         <button type="submit" class="solid">
-          {words.value.shell.save}
+          {seen === begun ? words.value.shell.save : say.saveMine}
         </button>
       </p>
     </form>

@@ -256,6 +256,12 @@ export const de: Words = {
     text: "Text",
     edit: "Bearbeiten",
     remove: "Diese Notiz entfernen",
+    changed:
+      "Jemand anderes hat diese Notiz inzwischen gespeichert. Nichts ist verloren: deine steht oben, die andere unten.",
+    theirs: "Was dort jetzt steht",
+    addTheirs: "Die andere unter meine setzen",
+    keepTheirs: "Die andere behalten",
+    saveMine: "Meine speichern",
     truncated: "Der Rest dieser Notiz ist zu lang, um hier gezeigt zu werden.",
   },
   calendar: {

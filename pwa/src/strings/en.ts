@@ -253,6 +253,11 @@ export const en = {
     text: "Text",
     edit: "Edit",
     remove: "Remove this note",
+    changed: "Somebody else has saved this note meanwhile. Nothing is lost: yours is above, theirs is below.",
+    theirs: "What they wrote",
+    addTheirs: "Add theirs below mine",
+    keepTheirs: "Keep theirs",
+    saveMine: "Save mine",
     truncated: "The rest of this note is too long to be shown here.",
   },
   calendar: {
