@@ -9,7 +9,7 @@ from collections.abc import Awaitable, Callable, Collection, Iterable, Mapping, 
 from dataclasses import dataclass, replace
 from pathlib import Path
 from tempfile import NamedTemporaryFile
-from typing import Any
+from typing import Any, Literal
 
 import anyio
 import anyio.to_thread
@@ -25,6 +25,7 @@ from wall.files import delete_drafts, delete_drafts_of, sync_folder, write_whole
 from wall.patterns import fits_any, plain
 from wall.unsound_rules import UnsoundRules
 
+PolicyRowKind = Literal["rule", "budget"]
 Section = tuple[str, ...]  # of atlas.toml; a last part that is a number, such as "0", is one of several tables
 Changes = Mapping[Section, Mapping[str, Any] | None]  # a value that is None is taken out, and so is such a section
 Prove = Callable[[Config, str], Awaitable[UnsoundRules | None]]  # of the text of rules; None is that it is sound
@@ -282,29 +283,31 @@ def changed(text: str, changes: Changes) -> str:
     return tomlkit.dumps(document)
 
 
-def with_rule(text: str, id: str, rule: Mapping[str, Any]) -> str:
-    """Return the text of a table of rules with one put in, in the place of the one with its id; else behind them."""
+def with_policy_row(text: str, kind: PolicyRowKind, id: str, values: Mapping[str, Any]) -> str:
+    """Return the text of a policy with one row put in, in the place of the one of its id; else behind its kind."""
     document = tomlkit.parse(text)
-    rows = _rules_of(document)
+    if kind not in document:
+        document[kind] = tomlkit.aot()
+    rows: Any = document[kind]
     row = next((one for one in rows if one.get("id") == id), None)
     if row is None:
         row = tomlkit.table()
         rows.append(row)
     row["id"] = id
-    _update(row, rule)
+    _update(row, values)
     return tomlkit.dumps(document)
 
 
-def without_rule(text: str, id: str) -> str:
-    """Return the text of a table of rules without one. Raises `RequestError` when it is not there."""
+def without_policy_row(text: str, kind: PolicyRowKind, id: str) -> str:
+    """Return the text of a policy without one row. Raises `RequestError` when it is not there."""
     document = tomlkit.parse(text)
-    rows = _rules_of(document)
+    rows: Any = document.get(kind, ())
     number = next((number for number, one in enumerate(rows) if one.get("id") == id), None)
     if number is None:
-        raise RequestError("there is no such rule in the file", code="not_found", param="rule")
+        raise RequestError(f"there is no such {kind} in the file", code="not_found", param=kind)
     del rows[number]
     if not rows:
-        del document["rule"]
+        del document[kind]
     return tomlkit.dumps(document)
 
 
@@ -328,12 +331,6 @@ def with_device_renamed(text: str, old: str, new: str, *, both: bool = False) ->
 def with_new_name(names: Iterable[str], old: str, new: str) -> list[str]:
     """Return names with the new one in place of the old, in letters of whatever case."""
     return [new if name.casefold() == old.casefold() else name for name in names]
-
-
-def _rules_of(document: tomlkit.TOMLDocument) -> Any:
-    if "rule" not in document:
-        document["rule"] = tomlkit.aot()
-    return document["rule"]
 
 
 def write_section(table: tomlkit.TOMLDocument, *names: str, **settings: Any) -> None:

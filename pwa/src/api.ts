@@ -103,6 +103,14 @@ export interface BoardReply {
   problems: PaperProblem[];
 }
 
+/** One budget of policy.toml: what each of these agents may spend in a day. */
+export interface BudgetItem {
+  id: string;
+  /** Patterns of their names */
+  agents: string[];
+  units_per_day: number;
+}
+
 /** One graphics card. */
 export interface CardItem {
   name: string;
@@ -167,6 +175,14 @@ export interface ConversationsReply {
   /** Whether what was said in the terminal, and on owners' devices that are nobody's own, is in them */
   of_owners: boolean;
   rooms: RoomConversations[];
+}
+
+/** What one agent spent on one day. */
+export interface DaySpent {
+  agent: string;
+  /** YYYY-MM-DD, on the house's clocks */
+  day: string;
+  units: number;
 }
 
 /** What a device is to be: one thing, or several of a light, of heating or of a player. */
@@ -669,6 +685,12 @@ export interface PersonItem {
   seen: number | null;
 }
 
+/** It counts now, but for what somebody has to start again. */
+export interface PolicySaved {
+  /** Parts that somebody has to start again, such as by systemd */
+  by_hand: string[];
+}
+
 /** A device that is connected now. */
 export interface PresentItem {
   name: string;
@@ -857,12 +879,6 @@ export interface RuleItem {
   days: string[];
 }
 
-/** It counts now, but for what somebody has to start again. */
-export interface RuleSaved {
-  /** Parts that somebody has to start again, such as by systemd */
-  by_hand: string[];
-}
-
 /** A rule as its form has it. An empty list is all of them. */
 export interface RuleValues {
   then: "deny" | "confirm" | "explicit";
@@ -880,13 +896,16 @@ export interface RuleValues {
   days?: ("mon" | "tue" | "wed" | "thu" | "fri" | "sat" | "sun")[];
 }
 
-/** What each role may have an agent do, and why. */
+/** What each role may have an agent do, and why; and how much of it. */
 export interface RulesReply {
   sentence: string;
   receipt: ReceiptReply | null;
   agent: string;
   tools: ToolVerdicts[];
   rules: RuleItem[];
+  budgets: BudgetItem[];
+  /** Units that a call is counted as, by its risk */
+  costs: Record<string, number>;
   /** What holds after words of others were read */
   others_words: string;
 }

@@ -646,6 +646,19 @@ async def test_the_owner_sees_usage_health_models_and_what_left_the_house(config
         assert [(one["name"], one["usual"]) for one in agents] == [("family", True), ("work", False)]
 
 
+async def test_the_owner_sees_what_agents_spent_on_the_last_days_and_nobody_else_does(config, data):
+    async with api_house(config, data) as world, world.http("owner") as http, world.http("adult") as adult:
+        assert (await adult.post("/api/timers", json={"seconds": 600})).status_code == 201
+        assert (await adult.get("/api/timers")).status_code == 200
+        spent = (await http.get("/api/usage/days")).json()
+        [family] = [one for one in spent["spent"] if one["agent"] == "family"]
+        today = (await http.get("/api/usage")).json()["agents"][0]
+        assert family["units"] >= 3
+        assert family["units"] <= today["spent"]
+        assert spent["whole"]
+        assert (await adult.get("/api/usage/days")).json()["error"]["code"] == "forbidden"
+
+
 def test_a_percentile_is_the_smallest_value_that_so_many_do_not_exceed():
     assert [nearest_rank(range(1, 101), percent) for percent in (50, 95, 99)] == [50, 95, 99]
     assert [nearest_rank([7], percent) for percent in (50, 99)] == [7, 7]

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import json
+import re
+import tomllib
 from collections.abc import Iterator
+from typing import Any
 from uuid import uuid4
 
 import pytest
@@ -234,6 +237,62 @@ def test_a_rule_is_chosen_by_who_what_when_and_where_and_read_as_a_sentence(
         page.evaluate(AXE.read_text(encoding="utf-8"))
         assert not (wrong := violations(page)), wrong
         assert page.evaluate("document.documentElement.scrollWidth") <= 390
+
+
+@pytest.mark.parametrize("locale", ["en-GB", "de-DE"])
+@pytest.mark.parametrize("width", [390, 1280], ids=["phone", "desk"])
+def test_an_owner_sees_what_a_budget_would_have_done_before_it_is_saved(
+    locked_house: Running, width: int, locale: str
+) -> None:
+    say = {
+        "en-GB": ("What a day allows", "Change: Family", "Units a day", "Save the budget", "more than", "cut short"),
+        "de-DE": ("Was ein Tag", "Ändern: Familie", "Einheiten am Tag", "Budget speichern", "mehr als", "abgekürzt"),
+    }[locale]
+    policy = locked_house.data.parent / "policy.toml"
+    viewport: Any = {"width": width, "height": 844}
+    with opened(locked_house, path="house/rules", locale=locale, viewport=viewport) as page:
+        budgets = page.get_by_role("region", name=say[0])
+        expect(budgets.get_by_role("listitem")).to_have_count(2, timeout=ANSWER_MS)
+        budgets.get_by_role("button", name=say[1]).click()
+        form = sheet(page)
+        field = form.get_by_label(say[2])
+        expect(field).to_have_value(re.compile(r"20000|30000"))
+        told = form.get_by_role("status")
+        field.fill("1")
+        expect(told).to_contain_text(say[4], timeout=ANSWER_MS)
+        expect(told).to_contain_text(re.compile(rf"(One day|Ein Tag) .*{say[5]}"))
+        field.fill("30000")
+        expect(told).to_contain_text(re.compile(rf"(No day|Kein Tag) .*{say[5]}"))
+        page.evaluate(AXE.read_text(encoding="utf-8"))
+        assert not (wrong := violations(page)), wrong
+        assert page.evaluate("document.documentElement.scrollWidth") <= width
+        form.get_by_role("button", name=say[3]).click()
+        expect(form).to_have_count(0, timeout=SAVED_MS)
+        expect(budgets).to_contain_text(re.compile(r"30[,.]000"), timeout=ANSWER_MS)
+    budget = {one["id"]: one["units_per_day"] for one in tomllib.loads(policy.read_text())["budget"]}
+    assert budget["a-day-of-family"] == 30_000
+
+
+def test_a_budget_is_added_for_an_agent_and_taken_away_again(locked_house: Running) -> None:
+    policy = locked_house.data.parent / "policy.toml"
+    before = policy.read_text()
+    with opened(locked_house, path="house/rules") as page:
+        page.get_by_role("button", name="New budget").click()
+        form = sheet(page)
+        form.get_by_label("Units a day").fill("5000")
+        form.get_by_role("button", name="Save the budget").click()
+        expect(form.get_by_role("alert")).to_have_text("Choose for which agent it is.")
+        form.get_by_role("checkbox", name="Work").check()
+        form.get_by_role("button", name="Save the budget").click()
+        expect(form).to_have_count(0, timeout=SAVED_MS)
+        row = page.get_by_role("region", name="What a day allows").get_by_role("listitem").filter(has_text="5,000")
+        expect(row).to_be_visible(timeout=ANSWER_MS)
+        assert "a-day-of-work-2" in policy.read_text()
+        row.get_by_role("button", name="Remove: Work").click()
+        expect(form).to_contain_text("unless another one does", timeout=ANSWER_MS)
+        form.get_by_role("button", name="Remove the budget").click()
+        expect(row).to_have_count(0, timeout=SAVED_MS)
+    assert policy.read_text() == before
 
 
 def test_a_rule_that_is_not_sound_leaves_all_as_it_was_and_says_why(own_house: Running) -> None:

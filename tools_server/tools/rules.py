@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import tomllib
 from collections.abc import Iterator, Mapping
+from dataclasses import asdict
 from datetime import tzinfo
 from functools import partial
 from pathlib import Path
@@ -24,6 +25,7 @@ from wall.chain import newest_first, opened
 RULE = {"id": str, "then": str, "because": str, "agents": [str], "roles": [str], "tools": [str], "risks": [str]}
 RULE |= {"when": str, "editable": bool} | {key: [str] for key in ("people", "rooms", "devices", "hours", "days")}
 RULE |= {"arguments": dict}
+BUDGET = {"id": str, "agents": [str], "units_per_day": int}
 CHANGE = {"at": float, "tool": str, "person": str, "device": str, "role": str, "before": str, "after": str}
 LOOKED_ROWS = 100_000
 DAY_SECONDS = 86_400
@@ -36,6 +38,8 @@ MOST_CHARACTERS = 200_000  # of a table; that of a house has some thousand
         "agent": str,
         "tools": [{"tool": str, "risk": str, "verdicts": dict}],
         "rules": [RULE],
+        "budgets": [BUDGET],
+        "costs": {"read": int, "change": int, "destructive": int, "outward": int},
         "others_words": str,
     },
     limit_seconds=20,
@@ -54,6 +58,8 @@ async def explain(
         "agent": name,
         "tools": table(call.gate.policy, agents[name], actions),
         "rules": written(call.gate.policy),
+        "budgets": [asdict(budget) for budget in call.gate.policy.budgets],
+        "costs": dict(call.gate.policy.costs),
         "others_words": _(AFTER_WORDS_OF_OTHERS),
     }
     count = len(call.gate.policy.rules)

@@ -22,7 +22,7 @@ from atlas.gateway.api.caller import (
 )
 from atlas.gateway.api.resource import resource
 from atlas.gateway.api.shapes import ApiReply, Body, ToolReply
-from atlas.store.settings_file import HouseSettings, with_rule, without_rule
+from atlas.store.settings_file import HouseSettings, with_policy_row, without_policy_row
 from wall.roles import Role
 
 router = resource("rules", asks=False)
@@ -30,8 +30,8 @@ MOST_PATTERNS = 40
 Pattern = Annotated[str, Field(min_length=1, max_length=100)]
 Patterns = Annotated[list[Pattern], Field(max_length=MOST_PATTERNS)]
 ID_PATTERN = "^[a-z0-9][a-z0-9-]{0,60}$"
-RuleId = Annotated[str, Field(pattern=ID_PATTERN)]
-RulePath = Annotated[str, Path(pattern=ID_PATTERN)]
+RowId = Annotated[str, Field(pattern=ID_PATTERN)]
+RowPath = Annotated[str, Path(pattern=ID_PATTERN)]
 
 
 class RuleItem(ApiReply):
@@ -62,12 +62,22 @@ class ToolVerdicts(ApiReply):
     verdicts: dict[str, str] = Field(description="yes, asks, asks! (by the deed's name), –; with * it depends on more")
 
 
+class BudgetItem(ApiReply):
+    """One budget of policy.toml: what each of these agents may spend in a day."""
+
+    id: str
+    agents: list[str] = Field(description="Patterns of their names")
+    units_per_day: int
+
+
 class RulesReply(ToolReply):
-    """What each role may have an agent do, and why."""
+    """What each role may have an agent do, and why; and how much of it."""
 
     agent: str
     tools: list[ToolVerdicts]
     rules: list[RuleItem]
+    budgets: list[BudgetItem]
+    costs: dict[str, int] = Field(description="Units that a call is counted as, by its risk")
     others_words: str = Field(description="What holds after words of others were read")
 
 
@@ -91,7 +101,7 @@ class RuleValues(Body):
 class RulePreviewed(Body):
     """A rule that is to be tried: put in by its id, or, without values, taken out."""
 
-    id: RuleId
+    id: RowId
     values: RuleValues | None = None
 
 
@@ -126,7 +136,7 @@ class PreviewReply(ToolReply):
     whole: bool = Field(description="False when there were more calls than were looked at")
 
 
-class RuleSaved(ApiReply):
+class PolicySaved(ApiReply):
     """It counts now, but for what somebody has to start again."""
 
     by_hand: list[str] = Field(description="Parts that somebody has to start again, such as by systemd")
@@ -168,33 +178,33 @@ async def preview_rule(
 
 
 @router.put("/{rule}")
-async def save_rule(caller: OwnerCaller, rule: RulePath, body: RuleValues) -> RuleSaved:
+async def save_rule(caller: OwnerCaller, rule: RowPath, body: RuleValues) -> PolicySaved:
     """Save a rule: proven with all others and counted at once, or refused and nothing changed."""
-    return await _save(caller, rule, body)
+    return await save_policy(caller, f"rule.{rule}", _changed(rule, body))
 
 
 @router.delete("/{rule}")
-async def remove_rule(caller: OwnerCaller, rule: RulePath) -> RuleSaved:
+async def remove_rule(caller: OwnerCaller, rule: RowPath) -> PolicySaved:
     """Take a rule out of the house's own."""
-    return await _save(caller, rule, None)
+    return await save_policy(caller, f"rule.{rule}", _changed(rule, None))
 
 
-async def _save(caller: Caller, rule: str, values: RuleValues | None) -> RuleSaved:
+async def save_policy(caller: Caller, name: str, change: Callable[[str], str]) -> PolicySaved:
+    """Change the text of policy.toml as an owner wants it; the record has it under `name`."""
     settings = _settings(caller)
-    change = _changed(rule, values)
     text = change(settings.read_policy())  # what is not there is refused before anybody notes that it was changed
     # What cannot be read as rules is refused before the tool server is ended for it.
     await caller.use_owner_tool(PreviewReply, "rules.preview", policy=text, days=1)
-    await caller.use_owner_tool(ToolReply, "settings.change", names=[f"rule.{rule}"])
+    await caller.use_owner_tool(ToolReply, "settings.change", names=[name])
     by_hand = await settings.change_policy(change)
     caller.house.take_settings(settings.config)
-    return RuleSaved(by_hand=list(by_hand))
+    return PolicySaved(by_hand=list(by_hand))
 
 
 def _changed(rule: str, values: RuleValues | None) -> Callable[[str], str]:
     """Return what changes the text of the rules; conditions that are empty are taken out of it."""
     if values is None:
-        return partial(without_rule, id=rule)
+        return partial(without_policy_row, kind="rule", id=rule)
     if not values.because.isprintable():
         raise RequestError(
             "what people are told has to be one line of letters and marks",
@@ -203,7 +213,7 @@ def _changed(rule: str, values: RuleValues | None) -> Callable[[str], str]:
             hint="write it on one line",
         )
     written = {name: value or None for name, value in values.model_dump().items()}
-    return partial(with_rule, id=rule, rule=written)
+    return partial(with_policy_row, kind="rule", id=rule, values=written)
 
 
 def _settings(caller: Caller) -> HouseSettings:

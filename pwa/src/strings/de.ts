@@ -705,6 +705,28 @@ export const de: Words = {
       saving: "Alle Regeln werden bewiesen, und die Werkzeuge starten mit ihnen …",
       first: "Sieh erst nach, was sie gemacht hätte; dann lässt sie sich speichern.",
     },
+    budget: {
+      title: "Was ein Tag erlaubt",
+      how: ({ read, change, destructive, outward }: Record<string, number>) =>
+        `Was ein Agent tut, zählt in Einheiten: Nachsehen ${read}, Ändern ${change}, etwas wegnehmen ${destructive}, was das Haus verlässt ${outward}. Ist sein Tag verbraucht, tut er bis Mitternacht nichts mehr.`,
+      none: "Nichts begrenzt, was ein Agent an einem Tag tut.",
+      add: "Neues Budget",
+      titles: { add: "Ein neues Budget", change: "Ein Budget ändern", remove: "Ein Budget entfernen?" },
+      perDay: (units: string) => `${units} Einheiten am Tag`,
+      whose: "Für welchen Agenten",
+      units: "Einheiten am Tag, für jeden",
+      most: (units: string) => `An keinem Tag der letzten Woche wurden mehr als ${units} verbraucht.`,
+      stops: (days: number) =>
+        days === 0
+          ? "Kein Tag wäre abgekürzt worden."
+          : days === 1
+            ? "Ein Tag wäre abgekürzt worden."
+            : `${days} Tage wären abgekürzt worden.`,
+      unlimited: "Ohne dieses Budget kürzt nichts einen Tag ab, es sei denn ein anderes.",
+      nobody: "Wähle, für welchen Agenten es ist.",
+      save: "Budget speichern",
+      removeNow: "Budget entfernen",
+    },
     load: {
       title: "Dieser Rechner",
       processor: (cores: number) => (cores === 1 ? "Prozessor, ein Kern" : `Prozessor, ${cores} Kerne`),

@@ -693,6 +693,28 @@ export const en = {
       saving: "Proving all rules, and starting the tools with them…",
       first: "See first what it would have done; then it can be saved.",
     },
+    budget: {
+      title: "What a day allows",
+      how: ({ read, change, destructive, outward }: Record<string, number>) =>
+        `What an agent does is counted in units: a look is ${read}, a change ${change}, what takes something away ${destructive}, what leaves the house ${outward}. When its day is spent, it does nothing more until midnight.`,
+      none: "Nothing limits what an agent does in a day.",
+      add: "New budget",
+      titles: { add: "A new budget", change: "Change a budget", remove: "Remove a budget?" },
+      perDay: (units: string) => `${units} units a day`,
+      whose: "For which agent",
+      units: "Units a day, for each",
+      most: (units: string) => `On no day of the last week it spent more than ${units}.`,
+      stops: (days: number) =>
+        days === 0
+          ? "No day would have been cut short."
+          : days === 1
+            ? "One day would have been cut short."
+            : `${days} days would have been cut short.`,
+      unlimited: "Without this budget nothing cuts a day short, unless another one does.",
+      nobody: "Choose for which agent it is.",
+      save: "Save the budget",
+      removeNow: "Remove the budget",
+    },
     load: {
       title: "This machine",
       processor: (cores: number) => (cores === 1 ? "Processor, one core" : `Processor, ${cores} cores`),

@@ -1,15 +1,15 @@
 /** A rule of the house as a form of plain choices: what it would have done to the last week is seen before it is saved. */
 
 import { useState } from "preact/hooks";
-import type { PeopleReply, PreviewReply, RoomsReply, RuleItem, RuleSaved, RuleValues } from "../../api.ts";
+import type { PeopleReply, PolicySaved, PreviewReply, RoomsReply, RuleItem, RuleValues } from "../../api.ts";
 import { HouseTrouble, request, sentenceOf } from "../../house/api.ts";
-import { tell } from "../../house/deeds.ts";
 import { useLive } from "../../house/live.ts";
 import { Icon } from "../../parts/icon.tsx";
 import { Sheet } from "../../parts/sheet.tsx";
 import { momentOf } from "../../parts/when.ts";
 import { words } from "../../strings/index.ts";
 import { toolWords } from "../../strings/tool-words.ts";
+import { Chips, idOf, named, tellSaved } from "./policy-parts.tsx";
 import { deedOf, NEW_RULE, neverHasASay, type RuleFields, ruleSentence, ruleText, spanOf } from "./rule-words.ts";
 import { CHOICES, type Choice, chosenOf, GROUPS, type GroupName } from "./tool-groups.ts";
 
@@ -65,9 +65,8 @@ export function RuleSheet({ wish: { rule, removes }, rules, tools, onClose }: Ru
     setResult({ state: "previewed", of: present, preview: reply });
   }
   async function save(): Promise<void> {
-    const saved = await request<RuleSaved>(`/api/rules/${id}`, values ?? undefined, values ? "PUT" : "DELETE");
-    const { settings } = words.value;
-    tell(saved.by_hand.length ? settings.byHand(saved.by_hand.join(", ")) : settings.saved);
+    const saved = await request<PolicySaved>(`/api/rules/${id}`, values ?? undefined, values ? "PUT" : "DELETE");
+    tellSaved(saved);
     onClose(true);
   }
   return (
@@ -379,44 +378,6 @@ function Parts({ label, placeholder, parts, onChange }: PartsProperties) {
   );
 }
 
-interface ChipsProperties {
-  title: string;
-  choices: Record<string, string>;
-  marked: string[];
-  onChange: (marked: string[]) => void;
-  note?: string; // what it means that none is marked
-  one?: boolean; // exactly one of them
-}
-
-function Chips({ title, choices, marked, onChange, note = "", one = false }: ChipsProperties) {
-  return (
-    <fieldset class="marks">
-      <legend>{title}</legend>
-      <div class="chips">
-        {Object.entries(choices).map(([name, text]) => (
-          <label key={name} class="plain chip choice">
-            <input
-              type={one ? "radio" : "checkbox"}
-              name={one ? title : undefined}
-              checked={marked.includes(name)}
-              onChange={(event) => {
-                const others = one ? [] : marked.filter((other) => other !== name);
-                onChange(event.currentTarget.checked ? [...others, name] : others);
-              }}
-            />
-            <span>{text}</span>
-          </label>
-        ))}
-      </div>
-      {note && !marked.length && <p class="soft">{note}</p>}
-    </fieldset>
-  );
-}
-
-/** Those that the house knows, and those that the rule names besides. */
-const named = (known: string[], marked: string[]) =>
-  Object.fromEntries([...new Set([...known, ...marked])].map((name) => [name, name]));
-
 /** Without what is empty or half: nothing is a condition that nobody has finished. */
 function cleaned(fields: RuleFields): RuleFields {
   const filled = Object.entries(fields.arguments).filter(([, values]) => values.length);
@@ -457,20 +418,3 @@ const partsOf = (text: string) =>
     .split(",")
     .map((part) => part.trim())
     .filter(Boolean);
-
-/** A name for a new rule, of its sentence: small letters, digits and hyphens, and like no other. */
-function idOf(sentence: string, rules: RuleItem[]): string {
-  const plain = sentence
-    .toLowerCase()
-    .replaceAll("ß", "ss")
-    .normalize("NFKD")
-    .replace(/\p{M}/gu, "")
-    .replace(/[^a-z0-9]+/g, "-")
-    .replace(/^-+|-+$/g, "");
-  const base = (plain.length > 40 ? plain.slice(0, 41).replace(/-[^-]*$/, "") : plain) || "rule";
-  const taken = new Set(rules.map(({ id }) => id));
-  for (let number = 1; ; number++) {
-    const id = number === 1 ? base : `${base}-${number}`;
-    if (!taken.has(id)) return id;
-  }
-}

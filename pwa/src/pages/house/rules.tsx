@@ -1,4 +1,4 @@
-/** The rules: what each role may have done, as a table, and why. */
+/** The rules: what each role may have done, as a table, and why; and how much of it in a day. */
 
 import { Fragment } from "preact";
 import { useState } from "preact/hooks";
@@ -7,6 +7,8 @@ import { useLive } from "../../house/live.ts";
 import { Loaded } from "../../parts/loaded.tsx";
 import { words } from "../../strings/index.ts";
 import { toolWords } from "../../strings/tool-words.ts";
+import { BudgetSheet, Budgets, type BudgetWish } from "./budgets.tsx";
+import { ChangeOrRemove } from "./policy-parts.tsx";
 import { RuleSheet, type RuleWish } from "./rule-form.tsx";
 import { deedOf, ruleSentence, ruleText } from "./rule-words.ts";
 import { choiceOf, GROUPS, type GroupName } from "./tool-groups.ts";
@@ -15,8 +17,10 @@ export function Rules() {
   const live = useLive<RulesReply>("/api/rules");
   const say = words.value.house;
   const [wish, setWish] = useState<RuleWish | null>(null);
+  const [budgetWish, setBudgetWish] = useState<BudgetWish | null>(null);
   async function close(saved: boolean): Promise<void> {
     setWish(null);
+    setBudgetWish(null);
     if (saved) await live.refresh();
   }
   const known = live.data.value;
@@ -26,8 +30,9 @@ export function Rules() {
       {wish && known && (
         <RuleSheet wish={wish} rules={known.rules} tools={known.tools.map(({ tool }) => tool)} onClose={close} />
       )}
+      {budgetWish && known && <BudgetSheet wish={budgetWish} budgets={known.budgets} onClose={close} />}
       <Loaded live={live}>
-        {({ tools, rules, others_words }) => {
+        {({ tools, rules, others_words, budgets, costs }) => {
           const roles = Object.keys(tools[0]?.verdicts ?? {});
           return (
             <>
@@ -51,6 +56,7 @@ export function Rules() {
                   <p class="soft">{say.rule.none}</p>
                 )}
               </section>
+              <Budgets budgets={budgets} costs={costs} onWish={setBudgetWish} />
               <section aria-labelledby="may">
                 <h2 id="may">{say.whoMay}</h2>
                 <section class="card table" aria-label={say.tabs.rules} tabIndex={0}>
@@ -145,30 +151,12 @@ function verdict(mark: string): string {
 }
 
 function OwnRule({ rule, onWish }: { rule: RuleItem; onWish: (wish: RuleWish) => void }) {
-  const say = words.value.house.rule;
   return (
     <li class="row">
       <div class="grow">
         <Rule rule={rule} />
       </div>
-      <p class="ways">
-        <button
-          type="button"
-          class="quiet"
-          aria-label={`${say.change}: ${rule.because}`}
-          onClick={() => onWish({ rule, removes: false })}
-        >
-          {say.change}
-        </button>
-        <button
-          type="button"
-          class="quiet"
-          aria-label={`${say.remove}: ${rule.because}`}
-          onClick={() => onWish({ rule, removes: true })}
-        >
-          {say.remove}
-        </button>
-      </p>
+      <ChangeOrRemove what={rule.because} onPick={(removes) => onWish({ rule, removes })} />
     </li>
   );
 }
