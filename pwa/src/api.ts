@@ -1160,6 +1160,20 @@ export interface TurnsReply {
   turns: TurnItem[];
 }
 
+/** What a server says of one of its tools that waits for approval. */
+export interface UpstreamDefinition {
+  sentence: string;
+  receipt: ReceiptReply | null;
+  server: string;
+  tool: string;
+  /** Of just this definition */
+  sha256: string;
+  /** Whether another one was approved before */
+  changed: boolean;
+  /** That definition; where another one was approved, how it differs */
+  lines: string[];
+}
+
 /** Another tool server, as the settings of the tools call it. */
 export interface UpstreamItem {
   connected: boolean;
@@ -1167,6 +1181,8 @@ export interface UpstreamItem {
   tools: string[];
   /** Its other tools, which nobody can call, each with why */
   waiting: Record<string, string>;
+  /** Those of them that an owner may approve */
+  offered: string[];
   name: string;
   /** Who may call its tools */
   agents: string[];
@@ -1175,6 +1191,15 @@ export interface UpstreamItem {
 /** The other tool servers that are set up, in the order of their names. */
 export interface UpstreamReply {
   servers: UpstreamItem[];
+}
+
+/** What the agents spent on the last days, days without anything left out. */
+export interface UsageDaysReply {
+  sentence: string;
+  receipt: ReceiptReply | null;
+  spent: DaySpent[];
+  /** False when there were more calls than were looked at */
+  whole: boolean;
 }
 
 /** What the agents have used today. */

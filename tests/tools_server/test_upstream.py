@@ -127,7 +127,10 @@ class House:
 
 @asynccontextmanager
 async def house(data: Path, servers: str) -> AsyncIterator[House]:
-    (data / "agents.toml").write_text("[family]\ntools = ['*']\nacts_as = 'adult'\n[work]\ntools = ['*']\n")
+    (data / "agents.toml").write_text(
+        "[family]\ntools = ['*']\nacts_as = 'adult'\n[work]\ntools = ['*']\n"
+        "[house]\ntools = ['upstream.approve', 'upstream.offered']\nacts_as = 'owner'\n"
+    )
     (data / "tools.toml").write_text(servers)
     start = ServerSettings(data, data / "agents.toml", POLICY, tools=data / "tools.toml")
     with opened_gate(start) as (gate, agents):
@@ -181,6 +184,28 @@ async def test_nothing_is_listed_before_a_person_has_approved_it_and_nothing_is_
         assert done.data["untrusted"] is True
         assert done.receipt
         assert (await opened.call("hand.echo", text="x", extra=1)).error == "invalid"
+
+
+@pytest.mark.real
+async def test_an_owner_approves_a_definition_as_it_was_shown_and_no_other(data: Path) -> None:
+    async with house(data, by_hand(data, "hand", offer("echo", "Says <b>it</b>\u200b."))) as world:
+        await world.until(lambda: "echo" in world.waiting)
+        hand = {"server": "hand", "name": "echo"}
+        shown = await world.call("upstream.offered", "house", **hand)
+        assert not shown.data["changed"]
+        assert any("Says <b>it</b>\\u200b." in line for line in shown.data["lines"]), "hidden signs are seen"
+        other = await world.call("upstream.approve", "house", **hand, sha256="0" * 64)
+        assert (other.error, other.text) == ("failed", "It has changed since it was shown. Look at it again.")
+        for role in ("adult", "child"):
+            wish = CallRequest(world.agents["house"], "upstream.approve", hand | {"sha256": shown.data["sha256"]})
+            assert (await world.gate.call(replace(wish, actor={"role": role}))).error == "denied"
+        assert (await world.call("upstream.approve", **hand, sha256=shown.data["sha256"])).error == "denied"
+        assert world.listed("hand") == set()
+        approved = await world.call("upstream.approve", "house", **hand, sha256=shown.data["sha256"])
+        assert approved.text == "echo of hand is approved."
+        await world.until(lambda: world.listed("hand") == {"hand.echo"})
+        gone = await world.call("upstream.offered", "house", **hand)
+        assert (gone.error, gone.text) == ("not_found", "No such tool waits for approval.")
 
 
 @pytest.mark.real

@@ -6,6 +6,8 @@ shown only after a person has approved exactly that. Its schema is reduced to wh
 
 from __future__ import annotations
 
+import difflib
+import json
 import re
 import unicodedata
 from collections.abc import Mapping
@@ -79,6 +81,18 @@ def clean(text: Any, most: int) -> str:
         shown = cut
     shown = " ".join(shown.split())
     return shown if len(shown) <= most else shown[: most - 1].rstrip() + "…"
+
+
+def difference(before: str, after: str) -> list[str]:
+    """Return the lines that differ, and those around them; signs that cannot be seen are written as their codes."""
+    was, now = visible(before), visible(after)
+    return list(difflib.unified_diff(was, now, fromfile="approved", tofile="offered", lineterm=""))
+
+
+def visible(text: str) -> list[str]:
+    """Return a definition line by line."""
+    # ASCII only: what hides in a description, or in a terminal's escape codes, is seen here.
+    return json.dumps(json.loads(text), indent=2, sort_keys=True, ensure_ascii=True).splitlines() if text else []
 
 
 # ── schemas ────────────────────────────────────────────────────────────────────────────────────────

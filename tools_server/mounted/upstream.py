@@ -67,6 +67,7 @@ class Mounted:
     settings: UpstreamServer
     client: Client | None = None
     waiting: dict[str, str] = field(default_factory=dict)  # tool → why it is not listed
+    offered: tuple[str, ...] = ()  # those of them that a person may approve
     listed: tuple[str, ...] = ()
     look: anyio.Event = field(default_factory=anyio.Event)
 
@@ -150,6 +151,7 @@ class Upstream:
         known = {row["tool"]: (row["seen_sha256"], row["approved_sha256"]) for row in rows}
         server.waiting = {}
         results: dict[str, ToolSpec] = {}
+        offered: list[str] = []
         for fields in values:
             name = clean(fields.get("name"), 64)
             try:
@@ -168,9 +170,11 @@ class Upstream:
                 server.waiting[name] = (
                     "it has changed since it was approved" if approved else "nobody has approved it yet"
                 )
+                offered.append(made.name)
                 continue
             spec = _spec(server, made)
             results[spec.name] = spec
+        server.offered = tuple(offered)
         return results
 
     def _saw(self, server: str, made: Definition, values: Mapping[str, Any]) -> None:

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import difflib
-import json
 import os
 import sqlite3
 import sys
@@ -12,6 +10,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from tools_server.mounted.definitions import difference
 from tools_server.mounted.upstream import MIGRATIONS, approve, waiting
 from tools_server.sdk.state import ToolsDatabase
 from tools_server.values.household import add_house, at_home
@@ -58,14 +57,3 @@ def _approved(state: ToolsDatabase, rows: Sequence[Mapping[str, Any]], yes: bool
             refused += 1
             sys.stdout.write("Not approved.\n")
     return 1 if refused else 0
-
-
-def difference(before: str, after: str) -> list[str]:
-    """Return the lines that differ, and those around them; signs that cannot be seen are written as their codes."""
-    was, now = _visible(before), _visible(after)
-    return list(difflib.unified_diff(was, now, fromfile="approved", tofile="offered", lineterm=""))
-
-
-def _visible(text: str) -> list[str]:
-    # ASCII only: what hides in a description, or in a terminal's escape codes, is seen here.
-    return json.dumps(json.loads(text), indent=2, sort_keys=True, ensure_ascii=True).splitlines() if text else []

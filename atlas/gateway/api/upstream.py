@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections import defaultdict
 from dataclasses import replace
+from typing import Annotated
 
 from pydantic import Field
 
 from atlas.gateway.api.caller import OwnerCaller, agents_of
 from atlas.gateway.api.resource import resource
-from atlas.gateway.api.shapes import ApiReply, ToolReply
+from atlas.gateway.api.shapes import ID, ApiReply, Body, ToolReply
 
 router = resource("upstream", asks=False)
 
@@ -20,6 +21,7 @@ class UpstreamState(ApiReply):
     connected: bool
     tools: list[str] = Field(description="Its tools whose definitions are as they were when a person approved them")
     waiting: dict[str, str] = Field(description="Its other tools, which nobody can call, each with why")
+    offered: list[str] = Field(description="Those of them that an owner may approve")
 
 
 class UpstreamStatus(ToolReply):
@@ -41,6 +43,22 @@ class UpstreamReply(ApiReply):
     servers: list[UpstreamItem]
 
 
+class UpstreamDefinition(ToolReply):
+    """What a server says of one of its tools that waits for approval."""
+
+    server: str
+    tool: str
+    sha256: str = Field(description="Of just this definition")
+    changed: bool = Field(description="Whether another one was approved before")
+    lines: list[str] = Field(description="That definition; where another one was approved, how it differs")
+
+
+class UpstreamApproval(Body):
+    """Which definition is approved: the one that was shown."""
+
+    sha256: Annotated[str, Field(pattern="^[0-9a-f]{64}$")]
+
+
 @router.get("")
 async def list_upstream(caller: OwnerCaller) -> UpstreamReply:
     """List the other tool servers, with what is pinned of them and what waits."""
@@ -53,3 +71,15 @@ async def list_upstream(caller: OwnerCaller) -> UpstreamReply:
             agents[name].append(agent)
     servers = [UpstreamItem(name=name, agents=agents[name], **states[name].model_dump()) for name in sorted(states)]
     return UpstreamReply(servers=servers)
+
+
+@router.get("/{server}/{tool}")
+async def show_definition(caller: OwnerCaller, server: ID, tool: ID) -> UpstreamDefinition:
+    """Show what a server says of a tool that waits for approval."""
+    return await caller.use_owner_tool(UpstreamDefinition, "upstream.offered", server=server, name=tool)
+
+
+@router.put("/{server}/{tool}")
+async def approve_definition(caller: OwnerCaller, server: ID, tool: ID, body: UpstreamApproval) -> ToolReply:
+    """Approve just this definition. Refused where the server says another one by now."""
+    return await caller.use_owner_tool(ToolReply, "upstream.approve", server=server, name=tool, sha256=body.sha256)

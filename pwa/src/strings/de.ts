@@ -1009,7 +1009,11 @@ export const de: Words = {
       pinned: (count: number) => (count === 1 ? "1 Werkzeug gebilligt" : `${count} Werkzeuge gebilligt`),
       waiting: (count: number) =>
         count === 1 ? "1 Werkzeug wartet auf Billigung" : `${count} Werkzeuge warten auf Billigung`,
-      approve: "Ansehen und billigen im Terminal:",
+      look: "Ansehen",
+      isNew:
+        "Das ist alles, was der Server davon sagt. Modelle werden es lesen, und was es kann, ist, was jener Server tut.",
+      differs: "Der Server sagt etwas anderes davon als das, was gebilligt wurde: − stand da, + ist neu.",
+      approve: "Genau das billigen",
     },
     backup: {
       title: "Die letzte Sicherung",

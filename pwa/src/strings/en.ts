@@ -989,7 +989,11 @@ export const en = {
       away: "is not there",
       pinned: (count: number) => (count === 1 ? "1 tool approved" : `${count} tools approved`),
       waiting: (count: number) => (count === 1 ? "1 tool waits for approval" : `${count} tools wait for approval`),
-      approve: "Look and approve in a terminal:",
+      look: "Look at it",
+      isNew:
+        "This is all that the server says of it. Models will read it, and what it can do is what that server does.",
+      differs: "The server says something else of it than what was approved: − was there, + is new.",
+      approve: "Approve just this",
     },
     backup: {
       title: "The last backup",

@@ -1,7 +1,7 @@
 /** Now: the parts of the house, where somebody talks, who can be talked to, and what was used today. */
 
 import { useEffect } from "preact/hooks";
-import type { AgentsReply, HealthReply, PresentReply, RoomsReply, UpstreamReply, UsageReply } from "../../api.ts";
+import type { AgentsReply, HealthReply, PresentReply, RoomsReply, UsageReply } from "../../api.ts";
 import { useLive } from "../../house/live.ts";
 import { agentName } from "../../parts/agent-switch.tsx";
 import { Icon } from "../../parts/icon.tsx";
@@ -9,6 +9,7 @@ import { Loaded } from "../../parts/loaded.tsx";
 import { LogLine } from "../../parts/log-line.tsx";
 import { words } from "../../strings/index.ts";
 import { Load } from "./load.tsx";
+import { Upstream } from "./upstream.tsx";
 
 export function Now() {
   return (
@@ -186,48 +187,6 @@ function Rooms() {
           )
         }
       </Loaded>
-    </section>
-  );
-}
-
-/** Other tool servers, where there are some: what is pinned of them, and what waits until a person has looked at it. */
-function Upstream() {
-  const live = useLive<UpstreamReply>("/api/upstream");
-  const say = words.value.house.upstream;
-  if (!live.data.value?.servers.length) return null;
-  return (
-    <section aria-labelledby="upstream">
-      <h2 id="upstream">{say.title}</h2>
-      <p class="soft">{say.how}</p>
-      <ul class="card rows">
-        {live.data.value.servers.map((server) => (
-          <li key={server.name} class="row column-row">
-            <p>
-              <span class="name">{server.name}</span>
-              <span class="count">{server.connected ? say.there : say.away}</span>
-            </p>
-            <p class="soft">
-              {say.pinned(server.tools.length)}
-              {server.tools.length > 0 && <span translate={false}>: {server.tools.join(", ")}</span>}
-            </p>
-            {Object.keys(server.waiting).length > 0 && (
-              <>
-                <p class="trouble">{say.waiting(Object.keys(server.waiting).length)}</p>
-                <ul class="soft">
-                  {Object.entries(server.waiting).map(([tool, why]) => (
-                    <li key={tool} lang="en" translate={false}>
-                      {tool}: {why}
-                    </li>
-                  ))}
-                </ul>
-                <p class="soft">
-                  {say.approve} <code>atlas-tools upstream approve {server.name}</code>
-                </p>
-              </>
-            )}
-          </li>
-        ))}
-      </ul>
     </section>
   );
 }
