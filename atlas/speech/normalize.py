@@ -8,16 +8,14 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Callable
 from functools import cache
 
 from atlas.own_words import language as house_language
 from atlas.own_words import own
 from atlas.speech import normalize_german
+from atlas.speech.normalize_shared import Change, Rule, UnitNames, addresses, digits, signs
 
 CODE = "I've left out the code."
-
-Change = str | Callable[[re.Match[str]], str]
 
 _MONTHS = "January February March April May June July August September October November December".split()  # noqa: SIM905
 _MONTH = "|".join([*_MONTHS, *(f"{month[:3]}\\b\\.?" for month in _MONTHS), "Sept\\b\\.?"])
@@ -31,62 +29,31 @@ _MONEY = {
     "¥": ("yen", "yen", "", ""),
 }
 _MANY = {"k": "thousand", "K": "thousand", "m": "million", "M": "million", "bn": "billion", "B": "billion"}
-_UNITS = {
-    "°C": ("degree Celsius", "degrees Celsius"),
-    "°F": ("degree Fahrenheit", "degrees Fahrenheit"),
-    "°": ("degree", "degrees"),
-    "km/h": ("kilometer per hour", "kilometers per hour"),
-    "kph": ("kilometer per hour", "kilometers per hour"),
-    "mph": ("mile per hour", "miles per hour"),
-    "m/s": ("meter per second", "meters per second"),
-    "km²": ("square kilometer", "square kilometers"),
-    "m²": ("square meter", "square meters"),
-    "m³": ("cubic meter", "cubic meters"),
-    "km": ("kilometer", "kilometers"),
-    "cm": ("centimeter", "centimeters"),
-    "mm": ("millimeter", "millimeters"),
-    "m": ("meter", "meters"),
-    "mi": ("mile", "miles"),
-    "ft": ("foot", "feet"),
-    "yd": ("yard", "yards"),
-    "kg": ("kilogram", "kilograms"),
-    "mg": ("milligram", "milligrams"),
-    "g": ("gram", "grams"),
-    "lbs": ("pound", "pounds"),
-    "lb": ("pound", "pounds"),
-    "oz": ("ounce", "ounces"),
-    "ml": ("milliliter", "milliliters"),
-    "mL": ("milliliter", "milliliters"),
-    "l": ("liter", "liters"),
-    "L": ("liter", "liters"),
-    "tbsp": ("tablespoon", "tablespoons"),
-    "tsp": ("teaspoon", "teaspoons"),
-    "hrs": ("hour", "hours"),
-    "hr": ("hour", "hours"),
-    "h": ("hour", "hours"),
-    "mins": ("minute", "minutes"),
-    "min": ("minute", "minutes"),
-    "secs": ("second", "seconds"),
-    "sec": ("second", "seconds"),
-    "ms": ("millisecond", "milliseconds"),
-    "s": ("second", "seconds"),
-    "kB": ("kilobyte", "kilobytes"),
-    "KB": ("kilobyte", "kilobytes"),
-    "MB": ("megabyte", "megabytes"),
-    "GB": ("gigabyte", "gigabytes"),
-    "TB": ("terabyte", "terabytes"),
-    "Mbps": ("megabit per second", "megabits per second"),
-    "Hz": ("hertz", "hertz"),
-    "kHz": ("kilohertz", "kilohertz"),
-    "MHz": ("megahertz", "megahertz"),
-    "GHz": ("gigahertz", "gigahertz"),
-    "kWh": ("kilowatt hour", "kilowatt hours"),
-    "kW": ("kilowatt", "kilowatts"),
-    "W": ("watt", "watts"),
-    "V": ("volt", "volts"),
-    "%": ("percent", "percent"),
-}
-_UNIT = "|".join(re.escape(unit) for unit in sorted(_UNITS, key=len, reverse=True))
+_UNITS = UnitNames(
+    "en",
+    {
+        "kph": "speed-kilometer-per-hour",
+        "mph": "speed-mile-per-hour",
+        "mi": "length-mile",
+        "ft": "length-foot",
+        "yd": "length-yard",
+        "lbs": "mass-pound",
+        "lb": "mass-pound",
+        "oz": "mass-ounce",
+        "mL": "volume-milliliter",
+        "tbsp": "volume-tablespoon",
+        "tsp": "volume-teaspoon",
+        "hrs": "duration-hour",
+        "hr": "duration-hour",
+        "mins": "duration-minute",
+        "secs": "duration-second",
+        "sec": "duration-second",
+        "kHz": "frequency-kilohertz",
+        "MHz": "frequency-megahertz",
+        "GHz": "frequency-gigahertz",
+    },
+    {"Mbps": ("megabit per second", "megabits per second")},
+)
 _FRACTIONS = {
     "1/2": ("one half", "a half"),
     "1/3": ("one third", "a third"),
@@ -114,17 +81,8 @@ def _money(match: re.Match[str]) -> str:
     return " and ".join(filter(None, [f"{whole} {one if whole == '1' else several}", cents]))
 
 
-def _unit(match: re.Match[str]) -> str:
-    return ("minus " if match["minus"] else "") + _counted(match["number"], match["unit"])
-
-
 def _hours(match: re.Match[str]) -> str:
-    return f"{_counted(match['h'], 'h')} {_counted(match['m'], 'min')}"
-
-
-def _counted(number: str, unit: str) -> str:
-    one, several = _UNITS[unit]
-    return f"{number} {one if number == '1' else several}"
+    return f"{_UNITS.counted(match['h'], 'h')} {_UNITS.counted(match['m'], 'min')}"
 
 
 def _fraction(match: re.Match[str]) -> str:
@@ -184,28 +142,9 @@ def _named_date(match: re.Match[str]) -> str:
     return f"{month} {_ordinal(int(match['day']))}{year}"
 
 
-# ── addresses and digits ───────────────────────────────────────────────────────────────────────────
-
-
-def _address(match: re.Match[str]) -> str:
-    """Say where a link leads, not how: the host alone."""
-    host = match["host"].removeprefix("www.")
-    return host.replace(".", " dot ")
-
-
-def _email(match: re.Match[str]) -> str:
-    text = match.group().replace("@", " at ").replace(".", " dot ").replace("_", " underscore ").replace("-", " dash ")
-    return re.sub(r" +", " ", text)
-
-
-def _digits(match: re.Match[str]) -> str:
-    groups = re.findall(r"\d+", match.group())
-    return ", ".join(" ".join(group) for group in groups)
-
-
 # ── the changes, in order ──────────────────────────────────────────────────────────────────────────
 
-_MARKDOWN: list[tuple[str, Change]] = [
+_MARKDOWN: list[Rule] = [
     (r"(?ms)^[ \t]*(```|~~~).*?(?:^[ \t]*\1[^\n]*|\Z)", lambda _: f"\n{own(CODE)}\n"),
     (r"(?m)^[ \t]*(?:[-*_][ \t]*){3,}$", ""),  # a line across
     (r"(?m)^[ \t|:-]*-{2,}[ \t|:-]*$", ""),  # under the head of a table
@@ -220,11 +159,8 @@ _MARKDOWN: list[tuple[str, Change]] = [
     (r"(?<![\w*])([*_])(?=\S)([^*_\n]{1,500})(?<=\S)\1(?![\w*])", r"\2"),
     (r"`([^`\n]{1,500})`", r"\1"),
 ]
-_WORDS: list[tuple[str, Change]] = [
-    (r"(?i)\bhttps?://(?P<host>[a-z0-9.-]+)(?::\d+)?(?:[/?#][^\s<>\"]*[^\s<>\".,;:!?)'])?/?", _address),
-    (r"(?i)\b(?P<host>www\.[a-z0-9-]+(?:\.[a-z0-9-]+)+)(?:/[^\s<>\"]*[^\s<>\".,;:!?)'])?", _address),
-    (r"\b[\w.+-]{1,64}@[\w-]{1,64}(?:\.[\w-]{1,64}){1,8}\b", _email),
-    (r"\b(\d{1,3})\.(\d{1,3})\.(\d{1,3})\.(\d{1,3})\b", r"\1 dot \2 dot \3 dot \4"),
+_WORDS: list[Rule] = [
+    *addresses("dot", "at", "underscore", "dash"),
     (r"\bMr\.", "Mister"),
     (r"\bMrs\.", "Missus"),
     (r"\bMs\.", "Miz"),
@@ -244,7 +180,7 @@ _WORDS: list[tuple[str, Change]] = [
     (r"(?<!\w)#(?=\d)", "number "),
     (r"\b([A-Za-z]{2,})/([A-Za-z]{2,})\b", r"\1 \2"),
 ]
-_NUMBERS: list[tuple[str, Change]] = [
+_NUMBERS: list[Rule] = [
     (r"\b(\d{4})-(\d{2})-(\d{2})\b", _iso_date),
     (r"\b(\d{1,2})/(\d{1,2})/(\d{4})\b", _slash_date),
     (
@@ -262,8 +198,8 @@ _NUMBERS: list[tuple[str, Change]] = [
     (r"(?<![\w:.,])(?P<hour>\d{1,2}):(?P<minute>\d\d)\b(?!:)(?P<half>)", _clock),
     (r"\b(\d{1,2}) ?([AaPp])\.[Mm]\.(?=\s+[a-z\d]|[,;:?!)])", lambda m: f"{m[1]} {m[2].upper()}M"),
     (r"\b(\d{1,2}) ?([AaPp])\.?[Mm]\b", lambda m: f"{m[1]} {m[2].upper()}M"),
-    (r"(?<![\w.])\+?\d{0,3}[ -]?\(\d{3}\)[ -]?\d{3}[ -]\d{4}\b", _digits),
-    (r"(?<![\w.-])(?:\+?\d{1,3}[ -])?\d{3}[ -]\d{3}[ -]\d{4}\b|(?<![\w.-])\d{3}-\d{4}\b(?!-)", _digits),
+    (r"(?<![\w.])\+?\d{0,3}[ -]?\(\d{3}\)[ -]?\d{3}[ -]\d{4}\b", digits),
+    (r"(?<![\w.-])(?:\+?\d{1,3}[ -])?\d{3}[ -]\d{3}[ -]\d{4}\b|(?<![\w.-])\d{3}-\d{4}\b(?!-)", digits),
     (
         r"(?P<sign>[$£€¥]) ?(?P<whole>\d+(?:,\d{3})*)(?P<part>\.\d+)?"
         r"(?:(?P<many>bn|[kKmMB])\b| (?P<word>thousand|million|billion|trillion)\b)?",
@@ -276,19 +212,12 @@ _NUMBERS: list[tuple[str, Change]] = [
     (r"\b(\d{1,3})' ?(\d{1,2})(?:\"|'')", r"\1 feet \2 inches"),
     (r"\b(?P<h>\d{1,3}) ?h(?:rs?)? ?(?P<m>\d{1,2}) ?m(?:ins?)?\b", _hours),
     (rf"(?<![\w.,-])({_NUMBER})(?: ?(%|°[CF]?))? ?[-–—] ?({_NUMBER})(?![\w]*-\d)", r"\1 to \3"),
-    (rf"(?<![\w.,])(?P<minus>(?:(?<=\s)|^)[-−])?(?P<number>{_NUMBER}) ?(?P<unit>{_UNIT})(?![\w/²³])", _unit),
-    (r"(?:(?<=[\s(])|^)[-−](?=\d)", "minus "),
-    (r"[~≈] ?(?=\d)", "about "),
-    (r"(?<=\d) ?[×x] ?(?=\d)", " times "),
-    (r"(?<=\d)x\b", " times"),
-    (r" ?÷ ?", " divided by "),
-    (r" ?± ?", " plus or minus "),
-    (r" ?≤ ?", " at most "),
-    (r" ?≥ ?", " at least "),
+    _UNITS.rule(_NUMBER),
+    *signs("about", "times", "divided by", "plus or minus", "at most", "at least"),
     (r"(?<=\s)<(?=\s)", "less than"),
     (r"(?<=\s)>(?=\s)", "greater than"),
 ]
-_LEFT_OVER: list[tuple[str, Change]] = [
+_LEFT_OVER: list[Rule] = [
     (r"[*_`~|^\\{}\[\]<>#]+", " "),
     (r"(?<![.!?,;:…\s])\s*\n\s*", ". "),  # a line's end is a pause
     (r"\s+", " "),

@@ -1,15 +1,14 @@
 """What a German voice gets wrong, written out: ordinals, times, dates, units, money. Pure.
 
-See `spoken.py`, which makes these changes in their order. A voice reads „3. Mai“ as three May and „1 Minute“ as ones
+See `normalize.py`, which makes these changes in their order. A voice reads „3. Mai“ as three May and „1 Minute“ as ones
 minute; it reads „21,5“ and „1.250“ as a person would, and those are left to it.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
 
-Change = str | Callable[[re.Match[str]], str]
+from atlas.speech.normalize_shared import Rule, UnitNames, addresses, digits, signs
 
 _MONTHS = "Januar Februar März April Mai Juni Juli August September Oktober November Dezember".split()  # noqa: SIM905
 _MONTH = "|".join([*_MONTHS, "Jänner", "Feber"])
@@ -17,56 +16,27 @@ _SMALL = "null eins zwei drei vier fünf sechs sieben acht neun zehn elf zwölf"
 _ORDINALS = {1: "erst", 3: "dritt", 7: "siebt", 8: "acht"}
 _STEMS = [*_SMALL, "dreizehn", "vierzehn", "fünfzehn", "sechzehn", "siebzehn", "achtzehn", "neunzehn"]
 _TENS = {20: "zwanzig", 30: "dreißig"}
-# one, several
-_UNITS = {
-    "°C": ("Grad", "Grad"),
-    "°F": ("Grad Fahrenheit", "Grad Fahrenheit"),
-    "°": ("Grad", "Grad"),
-    "km/h": ("Kilometer pro Stunde", "Kilometer pro Stunde"),
-    "m/s": ("Meter pro Sekunde", "Meter pro Sekunde"),
-    "km²": ("Quadratkilometer", "Quadratkilometer"),
-    "m²": ("Quadratmeter", "Quadratmeter"),
-    "qm": ("Quadratmeter", "Quadratmeter"),
-    "m³": ("Kubikmeter", "Kubikmeter"),
-    "km": ("Kilometer", "Kilometer"),
-    "cm": ("Zentimeter", "Zentimeter"),
-    "mm": ("Millimeter", "Millimeter"),
-    "m": ("Meter", "Meter"),
-    "kg": ("Kilogramm", "Kilogramm"),
-    "mg": ("Milligramm", "Milligramm"),
-    "g": ("Gramm", "Gramm"),
-    "ml": ("Milliliter", "Milliliter"),
-    "cl": ("Zentiliter", "Zentiliter"),
-    "l": ("Liter", "Liter"),
-    "L": ("Liter", "Liter"),
-    "EL": ("Esslöffel", "Esslöffel"),
-    "TL": ("Teelöffel", "Teelöffel"),
-    "Std.": ("Stunde", "Stunden"),
-    "Std": ("Stunde", "Stunden"),
-    "h": ("Stunde", "Stunden"),
-    "Min.": ("Minute", "Minuten"),
-    "min": ("Minute", "Minuten"),
-    "Sek.": ("Sekunde", "Sekunden"),
-    "s": ("Sekunde", "Sekunden"),
-    "ms": ("Millisekunde", "Millisekunden"),
-    "kB": ("Kilobyte", "Kilobyte"),
-    "KB": ("Kilobyte", "Kilobyte"),
-    "MB": ("Megabyte", "Megabyte"),
-    "GB": ("Gigabyte", "Gigabyte"),
-    "TB": ("Terabyte", "Terabyte"),
-    "Hz": ("Hertz", "Hertz"),
-    "kWh": ("Kilowattstunde", "Kilowattstunden"),
-    "Wh": ("Wattstunde", "Wattstunden"),
-    "kW": ("Kilowatt", "Kilowatt"),
-    "W": ("Watt", "Watt"),
-    "V": ("Volt", "Volt"),
-    "hPa": ("Hektopascal", "Hektopascal"),
-    "ppm": ("Teile pro Million", "Teile pro Million"),
-    "Mio.": ("Million", "Millionen"),
-    "Mrd.": ("Milliarde", "Milliarden"),
-    "%": ("Prozent", "Prozent"),
-}
-_UNIT = "|".join(re.escape(unit) for unit in sorted(_UNITS, key=len, reverse=True))
+_UNITS = UnitNames(
+    "de",
+    {
+        "qm": "area-square-meter",
+        "cl": "volume-centiliter",
+        "EL": "volume-tablespoon",
+        "TL": "volume-teaspoon",
+        "Std.": "duration-hour",
+        "Std": "duration-hour",
+        "Min.": "duration-minute",
+        "Sek.": "duration-second",
+        "hPa": "pressure-hectopascal",
+    },
+    {
+        "°C": ("Grad", "Grad"),
+        "Wh": ("Wattstunde", "Wattstunden"),
+        "ppm": ("Teile pro Million", "Teile pro Million"),
+        "Mio.": ("Million", "Millionen"),
+        "Mrd.": ("Milliarde", "Milliarden"),
+    },
+)
 _MONEY = {"€": "Euro", "$": "Dollar", "£": "Pfund", "¥": "Yen"}
 _NUMBER = r"\d+(?:\.\d{3})*(?:,\d+)?"
 _FRACTIONS = {
@@ -143,12 +113,6 @@ def _clock(match: re.Match[str]) -> str:
     return f"{hour} Uhr{f' {minute}' if minute else ''}"
 
 
-def _unit(match: re.Match[str]) -> str:
-    one, several = _UNITS[match["unit"]]
-    minus = "minus " if match["minus"] else ""
-    return f"{minus}{match['number']} {one if match['number'] == '1' else several}"
-
-
 def _money(match: re.Match[str]) -> str:
     places = match.groupdict()
     more = (places["part"] or "").lstrip("0")
@@ -163,28 +127,12 @@ def _fraction(match: re.Match[str]) -> str:
     return f"{whole} {'und ' if whole else ''}{'ein halb' if fraction == 'einhalb' else fraction}".strip()
 
 
-def _digits(match: re.Match[str]) -> str:
-    return ", ".join(" ".join(group) for group in re.findall(r"\d+", match.group()))
-
-
 def _dialled(match: re.Match[str]) -> str:
     return match["before"] + " ".join(match["digits"])
 
 
-def _address(match: re.Match[str]) -> str:
-    return match["host"].removeprefix("www.").replace(".", " Punkt ")
-
-
-def _email(match: re.Match[str]) -> str:
-    text = match.group().replace("@", " ät ").replace(".", " Punkt ").replace("_", " Unterstrich ")
-    return re.sub(r" +", " ", text.replace("-", " minus "))
-
-
-WORDS: list[tuple[str, Change]] = [
-    (r"(?i)\bhttps?://(?P<host>[a-z0-9.-]+)(?::\d+)?(?:[/?#][^\s<>\"]*[^\s<>\".,;:!?)'])?/?", _address),
-    (r"(?i)\b(?P<host>www\.[a-z0-9-]+(?:\.[a-z0-9-]+)+)(?:/[^\s<>\"]*[^\s<>\".,;:!?)'])?", _address),
-    (r"\b[\w.+-]{1,64}@[\w-]{1,64}(?:\.[\w-]{1,64}){1,8}\b", _email),
-    (r"\b(\d{1,3})\.(\d{1,3})\.(\d{1,3})\.(\d{1,3})\b", r"\1 Punkt \2 Punkt \3 Punkt \4"),
+WORDS: list[Rule] = [
+    *addresses("Punkt", "ät", "Unterstrich", "minus"),
     (r"\b[zZ]\. ?B\.", "zum Beispiel"),
     (r"\b[dD]\. ?h\.", "das heißt"),
     (r"\b[uU]\. ?a\.", "unter anderem"),
@@ -210,7 +158,7 @@ WORDS: list[tuple[str, Change]] = [
     (r" & ", " und "),
     (r"\bund/oder\b", "und oder"),
 ]
-NUMBERS: list[tuple[str, Change]] = [
+NUMBERS: list[Rule] = [
     (r"\b(?P<year>\d{4})-(?P<month>\d{2})-(?P<day>\d{2})\b", _date),
     (r"\b(?P<day>\d{1,2})\. ?(?P<month>\d{1,2})\.(?: ?(?P<year>\d{4})\b)?(?=[\s,;:!?)]|$)", _date),
     (
@@ -225,7 +173,7 @@ NUMBERS: list[tuple[str, Change]] = [
     (rf"(?P<before>\b(?:{_MONTH}|[Ii]m Jahr|[Ii]n|[Ss]eit|[Bb]is|[Vv]on) )(?P<year>1[1-9]\d\d)\b(?![.,]?\d)", _year),
     (r"(?<![\w:.,])(?P<hour>\d{1,2}):(?P<minute>\d\d)(?: ?Uhr\b)?(?![:\d])", _clock),
     (r"\b(?P<hour>\d{1,2})\.(?P<minute>\d\d) Uhr\b", _clock),
-    (r"(?<![\w.,])(?:\+\d{1,3}[ /-]?)?0\d{2,5}[ /-]\d{3,10}\b|\b116 ?\d{3}\b", _digits),
+    (r"(?<![\w.,])(?:\+\d{1,3}[ /-]?)?0\d{2,5}[ /-]\d{3,10}\b|\b116 ?\d{3}\b", digits),
     (rf"\b(?P<before>(?:ruf|unter|jetzt|oder|an:) )(?P<digits>{_DIALLED})(?= oder| an\b|[.,;!]|$)", _dialled),
     (r"(?P<sign>[€$£¥]) ?(?P<whole>\d+(?:\.\d{3})*)(?:,(?P<part>\d\d))?\b", _money),
     (r"\b(?P<whole>\d+(?:\.\d{3})*)(?:,(?P<part>\d\d))? ?(?P<behind>[€$£¥])", _money),
@@ -233,17 +181,10 @@ NUMBERS: list[tuple[str, Change]] = [
     (r"(?<![\d/.,])(?P<whole>\d{1,4} )?(?P<fraction>1/2|1/3|2/3|1/4|3/4)(?![\d/])", _fraction),
     (r"\b(\d+)/(\d+)\b", r"\1 durch \2"),
     (rf"(?<![\w.,-])({_NUMBER}) ?[-–—] ?({_NUMBER})(?![\w]*-\d)", r"\1 bis \2"),
-    (rf"(?<![\w.,])(?P<minus>(?:(?<=\s)|^)[-−])?(?P<number>{_NUMBER}) ?(?P<unit>{_UNIT})(?![\w/²³])", _unit),
-    (r"(?:(?<=[\s(])|^)[-−](?=\d)", "minus "),
+    _UNITS.rule(_NUMBER),
+    *signs("etwa", "mal", "geteilt durch", "plus minus", "höchstens", "mindestens"),
     (
         rf"(?<![\d.,])\b(?P<before>(?:{_DATIVE}|{_ACCUSATIVE}) )?1 (?P<noun>[A-ZÄÖÜ][\w-]*)",
         _one,
     ),
-    (r"[~≈] ?(?=\d)", "etwa "),
-    (r"(?<=\d) ?[×x] ?(?=\d)", " mal "),
-    (r"(?<=\d)x\b", " mal"),
-    (r" ?÷ ?", " geteilt durch "),
-    (r" ?± ?", " plus minus "),
-    (r" ?≤ ?", " höchstens "),
-    (r" ?≥ ?", " mindestens "),
 ]

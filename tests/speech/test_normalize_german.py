@@ -66,6 +66,7 @@ TABLE = {
     "3/4": "drei Viertel",
     "7/9": "7 durch 9",
     "~5": "etwa 5",
+    "~1 kg Mehl": "etwa ein Kilogramm Mehl",
     "5 × 3": "5 mal 3",
     # words
     "Obst, z. B. Äpfel": "Obst, zum Beispiel Äpfel",
