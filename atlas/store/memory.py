@@ -3,25 +3,25 @@
 from __future__ import annotations
 
 import logging
-import math
 import sqlite3
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping, Sequence
 from contextlib import asynccontextmanager, contextmanager
 from dataclasses import dataclass, replace
-from functools import partial
+from functools import partial, wraps
 from pathlib import Path
+from typing import Concatenate, ParamSpec, TypeVar
 
 import anyio
 
-from atlas.conversation import Author, Message
+from atlas.conversation import Message
 from atlas.errors import EngineError, StoreError
 from atlas.store import conversations, forgetting, recall, turns
 from atlas.store.conversations import Conversation
 from atlas.store.database import Database, open_database
 from atlas.store.forgetting import SCRUB, Forgotten
 from atlas.store.migrations import MEMORY
-from atlas.store.recall import ALWAYS, MessageMatch, RememberedRoom, RememberedTurn, TimeSpan, Whose, Words
-from atlas.store.turns import TurnRecord
+from atlas.store.recall import ALWAYS, TimeSpan, Whose
+from atlas.store.turns import TurnRecord, latest
 
 DROP_SECONDS = 3.0  # how long a person waits for the model's server to drop what it read; then it is done later
 AGAIN_SECONDS = 60.0  # between two tries
@@ -29,6 +29,8 @@ STRANGERS_SECONDS = 8 * 3600.0  # a mail is talked about for a day, and must not
 log = logging.getLogger("atlas")
 
 Errands = Sequence[tuple[str, str]]
+Given = ParamSpec("Given")
+T = TypeVar("T")
 
 
 @dataclass(slots=True, eq=False)
@@ -40,6 +42,18 @@ class UnderWay:
     reading: anyio.CancelScope | None = None  # of what is only read ahead: it ends when there is something to forget
     knows: bool = False  # it has been told of the past
     outdated: bool = False  # … of which something was forgotten meanwhile
+
+
+def _reads(
+    find: Callable[Concatenate[sqlite3.Connection, Given], T],
+) -> Callable[Concatenate[Memory, Given], Awaitable[T]]:
+    """Return a verb of `Memory` that finds in its file what a function finds, with the same arguments."""
+
+    @wraps(find)
+    async def verb(memory: Memory, /, *given: Given.args, **more: Given.kwargs) -> T:
+        return await memory._database.read(lambda connection: find(connection, *given, **more))
+
+    return verb
 
 
 class Memory:
@@ -111,42 +125,12 @@ class Memory:
 
         await self._database.write(work)
 
-    async def turns(self, count: int, since: float = -math.inf, before: float = math.inf) -> list[TurnRecord]:
-        """Return the records of the last `count` turns that began in a stretch of time, newest first."""
-        return await self._database.read(lambda c: turns.latest(c, count, since, before))
-
-    async def search(
-        self,
-        whose: Whose,
-        words: str,
-        span: TimeSpan = ALWAYS,
-        *,
-        by: Author | None = None,
-        fit: Words = "begun",
-        most: int = 20,
-    ) -> tuple[MessageMatch, ...]:
-        """See `recall.search`."""
-        return await self._database.read(lambda c: recall.search(c, whose, words, span, by=by, fit=fit, most=most))
-
-    async def count(self, whose: Whose, span: TimeSpan = ALWAYS) -> tuple[int, float]:
-        """See `recall.count`."""
-        return await self._database.read(lambda c: recall.count(c, whose, span))
-
-    async def exchanges(
-        self, whose: Whose, span: TimeSpan = ALWAYS, *, after: int = 0, most: int = 200
-    ) -> tuple[RememberedTurn, ...]:
-        """See `recall.exchanges`."""
-        return await self._database.read(lambda c: recall.exchanges(c, whose, span, after=after, most=most))
-
-    async def latest_exchanges(
-        self, whose: Whose, *, before: int | None = None, most: int = 50
-    ) -> tuple[RememberedTurn, ...]:
-        """See `recall.latest_exchanges`."""
-        return await self._database.read(lambda c: recall.latest_exchanges(c, whose, before=before, most=most))
-
-    async def rooms(self, whose: Whose) -> tuple[RememberedRoom, ...]:
-        """See `recall.rooms`."""
-        return await self._database.read(lambda c: recall.rooms(c, whose))
+    turns = _reads(latest)
+    search = _reads(recall.search)
+    count = _reads(recall.count)
+    exchanges = _reads(recall.exchanges)
+    latest_exchanges = _reads(recall.latest_exchanges)
+    rooms = _reads(recall.rooms)
 
     async def forget(
         self,
