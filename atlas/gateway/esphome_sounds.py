@@ -51,7 +51,7 @@ class FetchedSound:
         self._news = anyio.Event()
         self._is_over = False
         self._seconds = 0.0
-        self._writer: _FlacWriter | _WavWriter | None = None
+        self._writer: _Writer | None = None
         self._rate = 0  # of the voice
         self.is_fetched = False
         self.is_abandoned = False  # its device hung up before the end: somebody silenced it
@@ -62,7 +62,7 @@ class FetchedSound:
             return
         if self._writer is None:
             self._rate = sound.rate
-            self._writer = (_FlacWriter if self._form.name == "flac" else _WavWriter)(sound.rate, self._form.rate)
+            self._writer = _Writer(self._form, sound.rate)
         self._seconds += sound.seconds
         self._put(self._writer.feed(sound))
 
@@ -89,30 +89,18 @@ class FetchedSound:
         self._news = anyio.Event()
 
 
-class _WavWriter:
-    """Samples behind a header that does not say how many there are."""
+class _Writer:
+    """FLAC has half of the bytes, and is what a Voice PE asks for; the header of a WAV does not say how long it is."""
 
-    def __init__(self, from_rate: int, to_rate: int) -> None:
-        self._resampler = Resampler(from_rate, to_rate or from_rate)
-        self._header = wav_header(to_rate or from_rate)
+    def __init__(self, form: FetchedFormat, from_rate: int) -> None:
+        is_wav, rate = form.name == "wav", form.rate or from_rate
+        self._header = wav_header(rate) if is_wav else b""
+        self._resampler = Resampler(from_rate, rate if is_wav else SPEECH_RATE)
+        self._encoder = encoder(form.name, form.rate)
 
     def feed(self, sound: AudioChunk) -> bytes:
         header, self._header = self._header, b""
-        return header + self._resampler.feed(sound).pcm
-
-    def finish(self) -> bytes:
-        return self._resampler.flush().pcm
-
-
-class _FlacWriter:
-    """The half of the bytes, and what a Voice PE asks for."""
-
-    def __init__(self, from_rate: int, to_rate: int) -> None:
-        self._resampler = Resampler(from_rate, SPEECH_RATE)
-        self._encoder = encoder("flac", to_rate)
-
-    def feed(self, sound: AudioChunk) -> bytes:
-        return self._encoder.feed(self._resampler.feed(sound))
+        return header + self._encoder.feed(self._resampler.feed(sound))
 
     def finish(self) -> bytes:
         return self._encoder.feed(self._resampler.flush()) + self._encoder.finish()

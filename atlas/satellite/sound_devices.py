@@ -14,6 +14,7 @@ import shutil
 import subprocess
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager, suppress
+from io import FileIO
 
 import anyio
 from anyio.abc import Process
@@ -103,17 +104,12 @@ class Microphone:
                 data, rest, is_heard = rest[:whole], rest[whole:], True
                 hear(resampler.feed(AudioChunk(mono(data, self._channels), self._rate)))
 
-        reading, writing = os.pipe()
-        try:
-            async with _program(self._command, stdout=writing) as process:
-                os.close(writing)
-                writing = -1
-                await _read(reading, take)
+        reading, writing = _pipe()
+        with reading, writing:
+            async with _program(self._command, stdout=writing.fileno()) as process:
+                writing.close()
+                await _read(reading.fileno(), take)
                 return is_heard, await _last_words(process)
-        finally:
-            for end in (reading, writing):
-                if end >= 0:
-                    os.close(end)
 
 
 async def _read(pipe: int, take: Callable[[bytes], None]) -> None:
@@ -173,22 +169,22 @@ class Loudspeaker:
     @asynccontextmanager
     async def open(self) -> AsyncIterator[Output]:
         """Open it; what was written is played to its end before it closes, unless cancelled."""
-        reading, writing = os.pipe()
-        os.set_blocking(writing, False)
-        fcntl.fcntl(writing, fcntl.F_SETPIPE_SZ, PIPE_BYTES)
-        try:
-            async with _program(self._command, stdin=reading) as process:
-                os.close(reading)
-                reading = -1
-                yield Output(writing)
-                os.close(writing)
-                writing = -1
+        reading, writing = _pipe()
+        with reading, writing:
+            os.set_blocking(writing.fileno(), False)
+            fcntl.fcntl(writing, fcntl.F_SETPIPE_SZ, PIPE_BYTES)
+            async with _program(self._command, stdin=reading.fileno()) as process:
+                reading.close()
+                yield Output(writing.fileno())
+                writing.close()
                 with anyio.move_on_after(DRAIN_SECONDS):
                     await process.wait()
-        finally:
-            for end in (reading, writing):
-                if end >= 0:
-                    os.close(end)
+
+
+def _pipe() -> tuple[FileIO, FileIO]:
+    """Return both ends of a pipe, to read and to write; each may be closed before its block ends."""
+    reading, writing = os.pipe()
+    return FileIO(reading, "r"), FileIO(writing, "w")
 
 
 @asynccontextmanager
