@@ -204,3 +204,12 @@ class Usage:
 
     def __add__(self, other: Usage) -> Usage:
         return Usage(self.prompt + other.prompt, self.cached + other.cached, self.completion + other.completion)
+
+    def as_openai(self) -> dict[str, Any]:
+        """Return it as chat completions of OpenAI have it."""
+        return {
+            "prompt_tokens": self.prompt,
+            "completion_tokens": self.completion,
+            "total_tokens": self.prompt + self.completion,
+            "prompt_tokens_details": {"cached_tokens": self.cached},
+        }

@@ -12,7 +12,7 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
-from atlas.conversation import Actor, Message, Turn, Usage, fresh_id
+from atlas.conversation import Actor, Message, Turn, fresh_id
 from atlas.errors import AtlasError, RequestError
 from atlas.events import End, Event, TextDelta, ToolFinished, TurnEnded, TurnStarted
 from atlas.fields import Fields, object_of
@@ -349,7 +349,7 @@ async def _whole(completion_request: CompletionRequest, house: House, request: R
         _head(completion_request, "chat.completion")
         | {
             "choices": [{"index": 0, "message": message, "logprobs": None, "finish_reason": report.finish}],
-            "usage": _usage(report.end.usage),
+            "usage": report.end.usage.as_openai(),
         }
     )
 
@@ -391,7 +391,7 @@ async def _stream(request: CompletionRequest, house: House, write: Write) -> Non
         raise trouble
     await chunk({"atlas": report.extension()}, report.finish)
     if request.usage_wanted:
-        await write(sse(head | {"choices": [], "usage": _usage(report.end.usage)}))
+        await write(sse(head | {"choices": [], "usage": report.end.usage.as_openai()}))
     await write(sse("[DONE]"))
 
 
@@ -402,15 +402,6 @@ def _head(request: CompletionRequest, kind: str) -> dict[str, Any]:
         "object": kind,
         "created": int(request.turn.at),
         "model": request.model,
-    }
-
-
-def _usage(usage: Usage) -> dict[str, Any]:
-    return {
-        "prompt_tokens": usage.prompt,
-        "completion_tokens": usage.completion,
-        "total_tokens": usage.prompt + usage.completion,
-        "prompt_tokens_details": {"cached_tokens": usage.cached},
     }
 
 

@@ -21,7 +21,6 @@ from starlette.routing import Route
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from atlas import __version__
-from atlas.conversation import Usage
 from atlas.errors import EngineError, RequestError
 from atlas.llm_host.embed import parse as parse_texts
 from atlas.llm_host.generate import AnswerPart, GeneratedCall
@@ -75,7 +74,7 @@ class AnswerStream(Response):
             try:
                 await self._served(scope, receive, send)
             except RequestError as refused:
-                await refusal(refused)(scope, receive, send)
+                await failure(refused)(scope, receive, send)
             tasks.cancel_scope.cancel()
 
     async def _served(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -97,12 +96,12 @@ class AnswerStream(Response):
             with self._line:
                 body = await (self._read_ahead() if self._ask.prefill else self._answered())
         except EngineError as trouble:
-            return problem(str(trouble), 500, "engine_failed")
+            return failure(trouble)
         return JSONResponse(body)
 
     async def _read_ahead(self) -> dict[str, Any]:
         usage = await self._host.read_ahead(self._job, self._place)
-        return {"object": "atlas.prefill", "model": self._ask.model, "usage": _usage_body(usage)}
+        return {"object": "atlas.prefill", "model": self._ask.model, "usage": usage.as_openai()}
 
     async def _answered(self) -> dict[str, Any]:
         parts: list[AnswerPart] = []
@@ -112,7 +111,7 @@ class AnswerStream(Response):
         if last.calls:
             message["tool_calls"] = [_call_body(call) for call in last.calls]
         choice = {"index": 0, "message": message, "finish_reason": last.finish, "logprobs": None}
-        return {**self._head, "object": "chat.completion", "choices": [choice], "usage": _usage_body(last.usage)}
+        return {**self._head, "object": "chat.completion", "choices": [choice], "usage": last.usage.as_openai()}
 
     async def _streamed(self, send: Send) -> None:
         """Send events as they come. A reader that is slow holds up itself, not the model and those in line."""
@@ -148,7 +147,7 @@ class AnswerStream(Response):
                 events.append(self._chunk({"tool_calls": bodies}))
             events.append(self._chunk({}, last.finish))
             if self._ask.include_usage:
-                events.append({**self._chunk(), "choices": [], "usage": _usage_body(last.usage)})
+                events.append({**self._chunk(), "choices": [], "usage": last.usage.as_openai()})
         done = isinstance(last, EngineError) or last.finish
         return b"".join(map(_event, events)) + (b"data: [DONE]\n\n" if done else b"")
 
@@ -188,15 +187,6 @@ def _call_body(call: GeneratedCall) -> dict[str, Any]:
     return {"id": call.id or f"call_{secrets.token_hex(8)}", "type": "function", "function": function}
 
 
-def _usage_body(usage: Usage) -> dict[str, Any]:
-    return {
-        "prompt_tokens": usage.prompt,
-        "completion_tokens": usage.completion,
-        "total_tokens": usage.prompt + usage.completion,
-        "prompt_tokens_details": {"cached_tokens": usage.cached},
-    }
-
-
 async def _read(request: Request) -> bytes:
     """Read the body, within limits of size and time."""
     body = bytearray()
@@ -209,10 +199,17 @@ async def _read(request: Request) -> bytes:
     raise RequestError(f"the body took over {BODY_SECONDS} seconds", code="slow_body")
 
 
-def refusal(error: RequestError) -> JSONResponse:
-    """Return the answer to a request that asks for something impossible."""
-    more = {"atlas": error.figures} if isinstance(error, ContextExceeded) else {}
-    return problem(str(error), STATUS.get(error.code, 400), error.code, error.param, **more)
+def failure(trouble: Exception) -> Response:
+    """Return the answer to a request that asks for something impossible, fails, or whose client is gone."""
+    match trouble:
+        case RequestError():
+            more = {"atlas": trouble.figures} if isinstance(trouble, ContextExceeded) else {}
+            return problem(str(trouble), STATUS.get(trouble.code, 400), trouble.code, trouble.param, **more)
+        case EngineError():
+            return problem(str(trouble), 500, "engine_failed")
+        case HTTPException(detail=detail, status_code=status):
+            return problem(detail, status, "not_found" if status == 404 else "method_not_allowed")
+    return Response(status_code=400)  # nobody reads it
 
 
 class Closing:
@@ -241,7 +238,7 @@ class Closing:
             tasks.cancel_scope.cancel()
         if self._stopping.is_set() and not begun:
             stopped = RequestError("the model is stopping; the next process has it", code="model_stopping")
-            await refusal(stopped)(scope, receive, send)
+            await failure(stopped)(scope, receive, send)
 
 
 def app(host: Host) -> Starlette:
@@ -250,39 +247,23 @@ def app(host: Host) -> Starlette:
     versions = {name: version(name) for name in ("llama-cpp-python", "llguidance")} | {"atlas": __version__}
 
     async def chat(request: Request) -> Response:
-        try:
-            return AnswerStream(host, await _read(request))
-        except RequestError as error:
-            return refusal(error)
-        except ClientDisconnect:
-            return Response(status_code=400)
+        return AnswerStream(host, await _read(request))
 
     async def embeddings(request: Request) -> Response:
+        wish = parse_texts(await _read(request))
         reply = Response(status_code=400)  # nobody reads it: the client is gone
         async with anyio.create_task_group() as tasks:
+            tasks.start_soon(_when_gone, request.receive, tasks.cancel_scope)
             try:
-                wish = parse_texts(await _read(request))
-                tasks.start_soon(_when_gone, request.receive, tasks.cancel_scope)
                 body = await host.embedder.answer(wish, host.line, host.compute)
                 reply = Response(body, media_type="application/json")
-            except RequestError as error:
-                reply = refusal(error)
-            except EngineError as trouble:
-                reply = problem(str(trouble), 500, "engine_failed")
-            except ClientDisconnect:
-                pass
+            except (RequestError, EngineError) as trouble:
+                reply = failure(trouble)
             tasks.cancel_scope.cancel()
         return reply
 
     async def forget(request: Request) -> Response:
-        try:
-            await host.forget(forgotten(await _read(request)))
-        except RequestError as error:
-            return refusal(error)
-        except EngineError as trouble:
-            return problem(str(trouble), 500, "engine_failed")
-        except ClientDisconnect:
-            return Response(status_code=400)
+        await host.forget(forgotten(await _read(request)))
         return JSONResponse({"object": "atlas.forget"})
 
     async def models(_request: Request) -> Response:
@@ -293,19 +274,13 @@ def app(host: Host) -> Starlette:
     async def health(_request: Request) -> Response:
         if seconds := host.compute.stuck_seconds:
             return JSONResponse({"status": "stuck", "seconds": round(seconds)}, 503)
-        try:
-            loaded = host.loaded
-        except RequestError as error:
-            return refusal(error)
+        loaded = host.loaded
         facts = {"status": "ok", "model": host.options.name, "context": loaded.weights.context}
         facts["requests"] = len(host.line)
         return JSONResponse({**facts, "tools": loaded.prompts.format.name, "versions": versions})
 
-    async def plain(_request: Request, error: Exception) -> Response:
-        assert isinstance(error, HTTPException)
-        return problem(
-            error.detail, error.status_code, "not_found" if error.status_code == 404 else "method_not_allowed"
-        )
+    async def failed(_request: Request, trouble: Exception) -> Response:
+        return failure(trouble)
 
     routes = [
         Route("/v1/chat/completions", chat, methods=["POST"]),
@@ -314,4 +289,5 @@ def app(host: Host) -> Starlette:
         Route("/v1/models", models),
         Route("/health", health),
     ]
-    return Starlette(routes=routes, exception_handlers={HTTPException: plain})
+    kinds = (HTTPException, RequestError, EngineError, ClientDisconnect)
+    return Starlette(routes=routes, exception_handlers=dict.fromkeys(kinds, failed))
