@@ -12,13 +12,12 @@ from collections.abc import Callable, Hashable, Sequence
 from dataclasses import replace
 from enum import Enum
 
-from atlas.audio import AudioChunk
 from atlas.conversation import Margins, Utterance
 from atlas.hearing.both import BothHearings
 from atlas.hearing.nearest import MOST_READINGS, Book, Candidate, nearest, plain_words, written
 from atlas.hearing.search import WayMatch
 from atlas.hearing.sounds import Sounds
-from atlas.speech.stt import Hearing, Judge, SoundReading, Stt
+from atlas.speech.stt import Hearing, Judge, JudgedStt, SoundReading, Stt
 
 LEAST_SOUNDS = 5  # "yes", "stop": what is shorter lies near too much
 MOST_TRIED = 4  # candidates that are read
@@ -73,33 +72,16 @@ def by_slots(match: WayMatch) -> object:
     return tuple(sorted(match.slots.items()))
 
 
-class Ear:
+class Ear(JudgedStt):
     """`stt`, helped by what can be said. `books` may be replaced at any time; the next utterance is heard by them."""
 
     def __init__(self, stt: Stt, sounds: Sounds, sense: Callable[[str], Sense]) -> None:
         self.books: Sequence[Book] = ()
         self.answer_book: Book | None = None  # what can be said to a question of the house; replaced as they are
-        self._stt = stt
+        super().__init__(stt)
         self._sounds = sounds
         self._read_sense = sense
         self._senses: dict[str, Sense] = {}  # of the utterance that is being judged; reading one takes milliseconds
-
-    @property
-    def idle(self) -> bool:
-        """See `Stt.idle`."""
-        return self._stt.idle
-
-    async def transcribe(self, speech: AudioChunk, judge: Judge | None = None) -> Utterance:
-        """Return the words of one utterance, as `Stt` has it."""
-        return await self._stt.transcribe(speech, judge or self.judge)
-
-    async def skim(self, speech: AudioChunk) -> str | None:
-        """Return the words so far of somebody who still speaks, as `Stt` has it."""
-        return await self._stt.skim(speech)
-
-    async def aclose(self) -> None:
-        """Give back the recogniser."""
-        await self._stt.aclose()
 
     def judge(self, hearing: Hearing) -> Utterance:
         """Return what was said; what is not sure is heard again where there is a better recogniser. Blocking.

@@ -9,32 +9,18 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 
-from atlas.audio import AudioChunk
 from atlas.conversation import Utterance
 from atlas.hearing.ear import Ear
-from atlas.speech.stt import Hearing, Judge, Stt
+from atlas.speech.stt import Hearing, Judge, JudgedStt, Stt
 
 
-class EarOfLanguages:
+class EarOfLanguages(JudgedStt):
     """Keeps the contract of a recogniser over `stt`, and over an ear for each language, the usual one first."""
 
     def __init__(self, stt: Stt, ears: Mapping[str, Ear]) -> None:
-        self._stt = stt
+        super().__init__(stt)
         self._ears = ears
         self._usual = next(iter(ears))
-
-    @property
-    def idle(self) -> bool:
-        """See `Stt.idle`."""
-        return self._stt.idle
-
-    async def transcribe(self, speech: AudioChunk, judge: Judge | None = None) -> Utterance:
-        """Return the words of one utterance, as `Stt` has it."""
-        return await self._stt.transcribe(speech, judge or self.judge)
-
-    async def skim(self, speech: AudioChunk) -> str | None:
-        """Return the words so far of somebody who still speaks, as `Stt` has it."""
-        return await self._stt.skim(speech)
 
     def answering(self, answers: Callable[[str], bool]) -> Judge:
         """Return what judges while a question is open: see `Ear.answering`, in the language that was heard."""
@@ -45,10 +31,6 @@ class EarOfLanguages:
             return replace(heard, language=language) if heard else self.judge(hearing)
 
         return judge
-
-    async def aclose(self) -> None:
-        """Give back the recogniser."""
-        await self._stt.aclose()
 
     def judge(self, hearing: Hearing) -> Utterance:
         """Return what was said, and in which language; "" where it may be any. Blocking."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Protocol
@@ -130,3 +131,31 @@ class Stt(Protocol):
     async def aclose(self) -> None:
         """Give back what was loaded. Idempotent."""
         ...
+
+
+class JudgedStt(ABC):
+    """Keeps `Stt` over another recogniser: `judge` says what its hearings come to, where nobody brings another."""
+
+    def __init__(self, stt: Stt) -> None:
+        self._stt = stt
+
+    @abstractmethod
+    def judge(self, hearing: Hearing) -> Utterance:
+        """Return what was said. Blocking."""
+
+    @property
+    def idle(self) -> bool:
+        """See `Stt.idle`."""
+        return self._stt.idle
+
+    async def transcribe(self, speech: AudioChunk, judge: Judge | None = None) -> Utterance:
+        """Return the words of one utterance, as `Stt` has it."""
+        return await self._stt.transcribe(speech, judge or self.judge)
+
+    async def skim(self, speech: AudioChunk) -> str | None:
+        """Return the words so far of somebody who still speaks, as `Stt` has it."""
+        return await self._stt.skim(speech)
+
+    async def aclose(self) -> None:
+        """Give back the recogniser."""
+        await self._stt.aclose()
