@@ -10,7 +10,7 @@ from atlas.config import Config
 from atlas.errors import ConfigError
 from atlas.models import machine
 from atlas.models.catalogue import Model
-from atlas.models.fit import Fit, MemoryPlace, fit, shape_of
+from atlas.models.fit import Fit, fit, shape_of
 from atlas.models.gguf import model_in, read_model
 
 FIRST_CONTEXT = 8_192  # tokens: what the prompt of an agent and a talk need
@@ -55,9 +55,9 @@ def chosen(model: Model, agent: str, config: Config) -> ModelChoice:
     if model.role == "llm":
         if agent not in config.agents:
             raise ConfigError(f"no agent is called {agent!r}", hint=f"there are {', '.join(config.agents)}")
-        context = first_context(model)
+        context = model.context or FIRST_CONTEXT
         shape = shape_of(read_model(model_in(config.models.folder / model.name)))
-        placed = fit(shape, *memory_here(), context)
+        placed = fit(shape, machine.gpus(), machine.ram(measured=False), context)
         settings = {"kind": "embedded", "model": model.name, "tools": model.tools, "answers": model.answers}
         settings |= {"most_tools": model.most_tools} if model.tools else {}
         settings |= {"context": context, "gpu_layers": placed.layers_on_gpu}
@@ -67,13 +67,3 @@ def chosen(model: Model, agent: str, config: Config) -> ModelChoice:
         return ModelChoice({("speech",): {SETTING_OF[model.role]: model.name}}, model.name, model.role)
     hint = "models of the other roles are found by name"
     raise ModelNotChosen(f"{model.name} is not chosen in atlas.toml", hint=hint)
-
-
-def first_context(model: Model) -> int:
-    """Return the context to begin with, no more than the model knows."""
-    return model.context or FIRST_CONTEXT
-
-
-def memory_here() -> tuple[list[MemoryPlace], MemoryPlace]:
-    """Return the memory of this machine's cards, and its own."""
-    return machine.gpus(), machine.ram(measured=False)
