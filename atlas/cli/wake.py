@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import os
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
 
@@ -54,13 +55,13 @@ def main(arguments: Sequence[str]) -> int:
     return 0
 
 
+@dataclass(frozen=True, slots=True)
 class RoomLog:
     """What woke one room and what nearly did, what somebody set for it, and what atlas.toml says."""
 
-    def __init__(self, log: WakeLog, tuned: Mapping[str, float], of_settings: float = 0.0) -> None:
-        self.log = log
-        self.tuned = tuned
-        self.of_settings = of_settings
+    log: WakeLog
+    tuned: Mapping[str, float]
+    of_settings: float = 0.0
 
     def threshold(self, phrase: str, entries: Sequence[WakeEntry]) -> float:
         """Return what holds for a phrase, as far as that is known without its engine."""

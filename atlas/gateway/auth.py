@@ -96,9 +96,10 @@ class Secrets:
 def secret_of(connection: HTTPConnection) -> Secret | None:
     """Return the ephemeral token that opened this WebSocket or call; elsewhere none counts."""
     is_session = connection.scope["type"] == "websocket" or connection.scope["path"] == CALLS
-    secret = connection.app.state.secrets.find(token_of(connection)) if is_session else None
-    assert secret is None or isinstance(secret, Secret)
-    return secret
+    if not is_session:
+        return None
+    ephemeral: Secrets = connection.app.state.secrets
+    return ephemeral.find(token_of(connection))
 
 
 async def actor_of(connection: HTTPConnection, house: House) -> Actor | None:
@@ -109,7 +110,8 @@ async def actor_of(connection: HTTPConnection, house: House) -> Actor | None:
     token = token_of(connection)
     if not token:
         return None
-    guesses, peer = _guesses(connection), address_of(connection)
+    guesses: Guesses = connection.app.state.guesses
+    peer = address_of(connection)
     actor = await house.authenticate(held_token(connection))
     if actor is None:
         await guesses.wrong(peer)
@@ -200,10 +202,3 @@ def is_by_cookie(connection: HTTPConnection) -> bool:
 def subprotocol_of(websocket: WebSocket) -> str | None:
     """Return the sub-protocol to accept the WebSocket with: `realtime` when it was offered."""
     return REALTIME_PROTOCOL if REALTIME_PROTOCOL in websocket.scope["subprotocols"] else None
-
-
-def _guesses(connection: HTTPConnection) -> Guesses:
-    """Return the one counter of this gateway, which `app.build` put there."""
-    guesses = connection.app.state.guesses
-    assert isinstance(guesses, Guesses)
-    return guesses

@@ -100,11 +100,7 @@ class RealtimeConnection:
             wish=ReplyOptions(agent=agent),
         )
         self._until_over = ExitStack()
-        self._room = RoomClient(
-            *(self._session, house.nearest, self._put, house.attended),
-            lambda: house.wakes.thresholds(wake_room(actor)),
-            house.is_about_ring,
-        )
+        self._room = RoomClient(self._session, house, self._put)
 
     async def run(self) -> None:
         """Serve until the client goes, its token is taken back, or its hour is over."""
@@ -269,7 +265,7 @@ class RealtimeConnection:
             self._until_over.enter_context(self._tuned())
         if not self._room.is_there and may(self._session.actor.role, "reside"):  # who would answer for every room
             self._until_over.enter_context(self._house.nearest.present(self._room))
-        await self._room.hello(event, self._house.wake.phrases)
+        await self._room.hello(event)
         self._house.speakers_changed()
 
     def _tuned(self) -> AbstractContextManager[None]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 
 import anyio
 
@@ -12,8 +12,9 @@ from atlas.events import Committed, Event, RecordedSpeech, TextDelta, TurnStarte
 from atlas.fields import Json, wrong
 from atlas.gateway.chat import MAX_NAME_CHARACTERS
 from atlas.gateway.realtime_wire import message
+from atlas.house import House
+from atlas.speech.wake_rooms import wake_room
 from atlas.voice.session import Session
-from atlas.voice.wake_arbitration import WakeArbitration
 
 REPORT_SECONDS = (
     10.0  # after the sound of an announcement has gone out; a device that is silent by then did not play it
@@ -24,20 +25,9 @@ LOUDEST_DB, QUIETEST_DB = 0.0, -120.0  # decibels below full scale
 class RoomClient:
     """One connection's room; until it said `atlas.hello`, it is a client like any other."""
 
-    def __init__(
-        self,
-        session: Session,
-        nearest: WakeArbitration,
-        put: Callable[..., Awaitable[None]],
-        attended: Callable[[str], None],
-        thresholds: Callable[[], Mapping[str, float]],  # of wake words, set for its room
-        is_about_ring: Callable[[str], bool],
-    ) -> None:
+    def __init__(self, session: Session, house: House, put: Callable[..., Awaitable[None]]) -> None:
         self._session = session
-        self._is_about_ring = is_about_ring
-        self._attended = attended
-        self._thresholds = thresholds
-        self._nearest = nearest
+        self._house = house
         self._put = put
         self.is_there = False  # it has said hello
         self._reports = False  # it says what was played
@@ -50,9 +40,9 @@ class RoomClient:
         self._said = ""  # the response of the announcement under way
         self._played = anyio.Event()
 
-    async def hello(self, event: Json, wake_words: Sequence[str]) -> None:
+    async def hello(self, event: Json) -> None:
         """Take a client for a room, and tell it where it is and what it is called by."""
-        actor = self._session.actor
+        actor, wake_words = self._session.actor, self._house.wake.phrases
         self.is_there, self._reports = True, event.get("plays") is True
         await self._put(message("atlas.device", device=actor.device, room=actor.room, wake_words=list(wake_words)))
         await self.tell_thresholds()
@@ -60,7 +50,8 @@ class RoomClient:
     async def tell_thresholds(self) -> None:
         """Tell a room by which thresholds it shall know its wake words."""
         if self.is_there:
-            await self._put(message("atlas.wake_thresholds", thresholds=dict(self._thresholds())))
+            thresholds = self._house.wakes.thresholds(wake_room(self._session.actor))
+            await self._put(message("atlas.wake_thresholds", thresholds=dict(thresholds)))
 
     async def wake(self, event: Json) -> None:
         """Take what follows as said to the house. Raises `RequestError` for a phrase or level that is none."""
@@ -71,13 +62,13 @@ class RoomClient:
         if isinstance(level, bool) or not isinstance(level, (int, float)) or not QUIETEST_DB <= level <= LOUDEST_DB:
             raise wrong("level_db", f"a number from {QUIETEST_DB:.0f} to {LOUDEST_DB:.0f}", level)
         call_id = _call_id(event)
-        if call_id and self._nearest.has_heard(call_id):  # and it was acted on: once is enough
+        if call_id and self._house.nearest.has_heard(call_id):  # and it was acted on: once is enough
             await self._put(message("atlas.not_nearest"))
             return
         self._call_id = call_id
         self._has_rung = self.rang_timer = False
         self._attend()
-        if await self._nearest.answers(self, phrase, level):
+        if await self._house.nearest.answers(self, phrase, level):
             self._was_called = True
             await self._session.woken(phrase)
         else:
@@ -123,7 +114,7 @@ class RoomClient:
     def note(self, event: Event) -> Sequence[Json]:
         """Return what is told before an event that goes out: that an announcement's response is a ring."""
         if isinstance(event, Committed) and self._call_id:
-            self._nearest.heard(self._call_id)
+            self._house.nearest.heard(self._call_id)
         if not isinstance(event, TurnStarted) or event.reason != "announcement":
             return ()
         self._said = event.turn_id.replace("turn_", "resp_")
@@ -138,14 +129,14 @@ class RoomClient:
         """Tell whether words may be for the house: of those said to a ring by who called nobody, what is about it."""
         if not self._has_rung:
             return True
-        about_it = self._is_about_ring(text)
+        about_it = self._house.is_about_ring(text)
         if about_it:
             self._attend()
         return about_it or self._was_called
 
     def _attend(self) -> None:
         """Note that somebody is there, who has heard enough of what is being announced."""
-        self._attended(self._session.actor.device_key)
+        self._house.attended(self._session.actor.device_key)
         self._played.set()
 
     async def _announce(self, ringing: Ringing | None, *words: TextDelta | RecordedSpeech) -> None:

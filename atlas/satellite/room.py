@@ -11,11 +11,12 @@ import logging
 from collections.abc import Callable
 from dataclasses import dataclass
 from enum import Enum
-from typing import Any, Protocol
+from typing import Any
 from uuid import uuid4
 
 from atlas.audio import HEARING_RATE, AudioChunk
 from atlas.satellite.earcons import MELODIES, RATE, earcon
+from atlas.satellite.echo import EchoCanceller
 from atlas.satellite.player import Player, QueuedSound
 from atlas.satellite.rings import Ring, Rings
 from atlas.satellite.wake_listener import WakeHeard, WakeListener
@@ -48,14 +49,6 @@ class State(Enum):
     ANSWERING = "answering"  # the house thinks or speaks
 
 
-class Canceller(Protocol):
-    """An echo canceller."""
-
-    def heard(self, chunk: AudioChunk) -> AudioChunk:
-        """Return what the microphone heard without what was played."""
-        ...
-
-
 @dataclass(slots=True)
 class Reply:
     """A response of the house that is being made or played."""
@@ -77,7 +70,7 @@ class SatelliteRoom:
         waking: WakeListener,
         rings: Rings,
         thresholds: dict[str, float] | None = None,  # of wake words: what the house sets for this room goes in here
-        canceller: Canceller | None = None,
+        canceller: EchoCanceller | None = None,
         stopping: WakeStream | None = None,  # hears "stop" where nobody was called
         hook: Callable[..., None] = lambda event, **more: None,
         earcons: bool = True,

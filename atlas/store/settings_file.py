@@ -170,11 +170,6 @@ class HouseSettings:
                     self.secret_file(name).unlink(missing_ok=True)
         return by_hand
 
-    @property
-    def policy_file(self) -> Path:
-        """Return the file of the house's rules that is written."""
-        return policy_file(self.config)
-
     def read_policy(self) -> str:
         """Return the rules as they stand. Raises `StoreError`."""
         return _read(self.config.tools.policy)
@@ -207,7 +202,7 @@ class HouseSettings:
         await self.prove_policy(text)  # else no tool works while the tool server finds out, and systemd's is not asked
         # The rules count that stand beside the settings.
         beside = {} if self.file.exists() else {self.file: _read(self.file, self.config.file)}
-        return await self._written({**beside, self.policy_file: text}, restart=True)
+        return await self._written({**beside, policy_file(self.config): text}, restart=True)
 
     def secret_file(self, name: str) -> Path:
         """Return where a secret lies that was typed into a form."""

@@ -17,14 +17,6 @@ from atlas.voice.turns import Input
 WAKE_PEAK_SAMPLES = round(0.6 * HEARING_RATE)  # after a wake word, in which its engine may become surer of it
 MAX_SAMPLES = int(MAX_UTTERANCE_SECONDS * HEARING_RATE)
 FRAME_SECONDS = FRAME_SAMPLES / HEARING_RATE
-_INPUT_OF = {
-    EndpointDecision.SPEECH: Input.SPEECH,
-    EndpointDecision.FADE: Input.FADE,
-    EndpointDecision.LULL: Input.LULL,
-    EndpointDecision.PAUSE: Input.PAUSE,
-    EndpointDecision.ENDPOINT: Input.ENDPOINT,
-    EndpointDecision.SILENCE: Input.SILENCE,
-}
 
 
 class Notice(NamedTuple):
@@ -186,7 +178,7 @@ class Ears:
         if heard is EndpointDecision.ENDPOINT:
             self._sustained = False
         if heard is not None:
-            yield Notice(_INPUT_OF[heard], self._position(heard))
+            yield Notice(Input(heard.value), self._position(heard))  # both call it alike
         if self._endpoint.speaking and not self._sustained:
             self._sustained = self._endpoint.speech_seconds >= self.sustained_seconds
             if self._sustained:

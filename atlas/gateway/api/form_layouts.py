@@ -215,14 +215,6 @@ def _of_mail(values: Mapping[str, Any]) -> Sequence[str]:
     return [line for host, port in pairs for line in _of_host(host, port)]
 
 
-def _of_broker(values: Mapping[str, Any]) -> Sequence[str]:
-    return _of_host(values.get("host"), values.get("port"))
-
-
-def _of_services(values: Mapping[str, Any]) -> Sequence[str]:
-    return [str(line) for line in values.get("services") or ()]
-
-
 _ROOM = (
     FormField("enabled", "switch", usual=False),
     FormField("room", pattern="not_room"),
@@ -258,7 +250,7 @@ _OF_THE_WORLD: Mapping[FormName, FormLayout] = {
             FormField("user"),
             FormField("password_file", "secret"),
         ),
-        _of_broker,
+        lambda values: _of_host(values.get("host"), values.get("port")),
         "home.connected",
         {"hub": "mqtt"},
     ),
@@ -293,7 +285,11 @@ _OF_THE_WORLD: Mapping[FormName, FormLayout] = {
         "calendar.list",
         several=True,
     ),
-    "push": FormLayout(("push",), (FormField("services", "list", usual=[], reachable=True),), _of_services),
+    "push": FormLayout(
+        ("push",),
+        (FormField("services", "list", usual=[], reachable=True),),
+        lambda values: as_list(values.get("services")),
+    ),
     "egress": FormLayout(("egress",), (FormField("allow", "list", usual=[], reachable=True),)),
     "backup": FormLayout(
         ("backup",),
