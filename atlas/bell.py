@@ -14,6 +14,7 @@ import anyio
 from atlas.audio import AudioChunk
 from atlas.conversation import HOUSE, Actor, ToolCall, fresh_id
 from atlas.errors import AtlasError
+from atlas.latest import Latest
 from atlas.mcp.tools import Tools
 from atlas.own_words import speaking
 from atlas.speech.message_sounds import MessageSounds
@@ -112,14 +113,14 @@ class Speakers:
     def __init__(self) -> None:
         self._all: list[Speaker] = []
         self._some = anyio.Event()
-        self._places: dict[str, Actor] = {}  # by person: where they were heard last …
-        self._heard_at: dict[str, float] = {}  # … and when, on the clock of the loop
-        self._news: dict[str, Actor] = {}  # heard, and not yet told to the reminders
+        self._places = Latest[str, Actor](MOST_PEOPLE)  # by person: where they were heard last …
+        self._heard_at = Latest[str, float](MOST_PEOPLE)  # … and when, on the clock of the loop
+        self._news = Latest[str, Actor](MOST_PEOPLE)  # heard, and not yet told to the reminders
         self._some_news = anyio.Event()
-        self._stopped: dict[str, None] = {}  # ids of what somebody stopped from elsewhere, the oldest first
-        self._asked: dict[str, float] = {}  # by device: when the house asked something there that waits for its answer
-        self._attended: dict[str, float] = {}  # by device: when somebody called or silenced it
-        self._rang: dict[tuple[str, str], str] = {}  # by id and device that rang it while the house was away: its room
+        self._stopped = Latest[str, None](MOST_RANG)  # ids of what somebody stopped from elsewhere, the oldest first
+        self._asked = Latest[str, float](MOST_PEOPLE)  # by device: when the house asked there what waits
+        self._attended = Latest[str, float](MOST_PEOPLE)  # by device: when somebody called or silenced it
+        self._rang = Latest[tuple[str, str], str](MOST_RANG)  # by id and device that rang it alone: its room
         self._expected: dict[Speaker, frozenset[tuple[str, int]]] = {}  # what each was told last
 
     @contextmanager
@@ -141,17 +142,11 @@ class Speakers:
 
     def attended(self, device_key: str) -> None:
         """Note that somebody is there: what rings on this device has been heard."""
-        self._attended.pop(device_key, None)
         self._attended[device_key] = anyio.current_time()
-        if len(self._attended) > MOST_PEOPLE:
-            del self._attended[next(iter(self._attended))]
 
     def asked(self, device_key: str) -> None:
         """Note that the house has just asked something there: until it is answered, what can wait is not said there."""
-        self._asked.pop(device_key, None)
         self._asked[device_key] = anyio.current_time()
-        if len(self._asked) > MOST_PEOPLE:
-            del self._asked[next(iter(self._asked))]
 
     def answered(self, device_key: str) -> None:
         """Note that somebody has said something there."""
@@ -166,8 +161,6 @@ class Speakers:
     def stop(self, id: str) -> None:
         """Note that somebody has stopped what rings, wherever they are."""
         self._stopped[id] = None
-        if len(self._stopped) > MOST_RANG:
-            del self._stopped[next(iter(self._stopped))]
 
     def is_stopped(self, id: str) -> bool:
         """Tell whether somebody stopped it from elsewhere."""
@@ -184,8 +177,6 @@ class Speakers:
     def rang(self, device_key: str, room: str, ids: Sequence[str]) -> None:
         """Note what a device rang while the house was away."""
         self._rang |= {(id, device_key): room for id in ids}
-        for oldest in list(self._rang)[:-MOST_RANG]:
-            del self._rang[oldest]
 
     def take_rang(self, due: Mapping[str, Any]) -> bool:
         """Tell, once, whether a device rang this by itself that had to: another may say so, and is not believed."""
@@ -219,14 +210,8 @@ class Speakers:
     def heard(self, actor: Actor) -> None:
         """Note that somebody was heard, and where. What is done about it is done elsewhere, and later."""
         if actor.person:
-            self._places.pop(actor.person, None)
             self._places[actor.person] = self._news[actor.person] = actor
-            self._heard_at.pop(actor.person, None)
             self._heard_at[actor.person] = anyio.current_time()
-            people: dict[str, Any]
-            for people in (self._places, self._news, self._heard_at):
-                if len(people) > MOST_PEOPLE:
-                    del people[next(iter(people))]
             self._some_news.set()
 
     async def next_heard(self) -> Actor:

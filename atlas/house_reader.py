@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import OrderedDict
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -19,6 +18,7 @@ from atlas.hearing.ear import Ear, Sense
 from atlas.hearing.house_ear import ESPEAK_VOICES, BookKeeper, HouseBook, Senses
 from atlas.hearing.several_languages import EarOfLanguages
 from atlas.hearing.sounds import Sounds
+from atlas.latest import Latest
 from atlas.mcp.tools import Tools
 from atlas.own_words import language as spoken_language
 from atlas.router import Addressing
@@ -114,7 +114,7 @@ class HouseReader:
         self._written = written
         self._first = next(iter(languages))
         self._foreseen = ForeseenReplies()
-        self._last: OrderedDict[Actor, str] = OrderedDict()  # the language in which each was answered last
+        self._last = Latest[Actor, str](MOST_SPEAKERS)  # the language in which each was answered last
         self.languages = {
             code: LanguageReader(
                 code,
@@ -159,10 +159,7 @@ class HouseReader:
 
     def note(self, turn: Turn) -> None:
         """Note that somebody was answered in the language of `turn`: "okay" after it is in that one too."""
-        self._last.pop(turn.actor, None)
         self._last[turn.actor] = turn.language
-        if len(self._last) > MOST_SPEAKERS:
-            self._last.popitem(last=False)
 
     def _before(self, turn: Turn) -> str:
         requests = [message.text for message in turn.history if message.author == "user"][-LATEST_REQUESTS:]

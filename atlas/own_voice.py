@@ -14,6 +14,7 @@ from atlas.audio import AudioChunk
 from atlas.conversation import Actor, ToolCall, ToolResult, Turn
 from atlas.errors import StoreError
 from atlas.events import Emit, Event, ToolFinished, ToolStarted
+from atlas.latest import Latest
 from atlas.speech.message_sounds import MessageSounds
 
 PASSES_ON = {"broadcast.say": "broadcast", "messages.leave": "message"}  # tool → what in its answer has the id
@@ -26,7 +27,7 @@ class OwnVoices:
 
     def __init__(self, sounds: MessageSounds) -> None:
         self._sounds = sounds
-        self._asked: dict[str, AudioChunk | None] = {}  # by the call that waits for a yes, the oldest first
+        self._asked = Latest[str, AudioChunk | None](MOST_ASKED)  # by the call that waits for a yes, the oldest first
 
     @contextmanager
     def of(self, turn: Turn, emit: Emit) -> Iterator[Emit]:
@@ -57,8 +58,6 @@ class OwnVoices:
         key = _key(turn.actor, call)
         if result.ask:
             self._asked.setdefault(key, turn.sound)
-            for oldest in list(self._asked)[:-MOST_ASKED]:
-                del self._asked[oldest]
             return
         sound = self._asked.pop(key, turn.sound)
         passed_on = result.data.get(PASSES_ON[call.name]) if result.ok else None

@@ -19,6 +19,7 @@ import anyio
 from atlas import trace
 from atlas.conversation import Actor
 from atlas.errors import AtlasError, RequestError
+from atlas.latest import Latest
 from atlas.push.encryption import check_keys, read_unpadded
 from atlas.push.service import Outcome, PushSender, is_listed, place_of
 from atlas.store.devices import DeviceStore, PushSubscription
@@ -67,7 +68,7 @@ class PushNotices:
         self._on_way: set[str] = set()  # devices that a task hands messages to, one after the other
         self._trying: set[str] = set()  # devices whose person looks whether it comes
         self._sending = anyio.CapacityLimiter(MOST_SENDING)
-        self._pushed_questions: dict[str, None] = {}  # questions that were told of, the oldest first
+        self._pushed_questions = Latest[str, None](MOST_REMEMBERED)  # questions that were told of, the oldest first
         self._enqueue_end, self._queue = anyio.create_memory_object_stream[str](MOST_QUEUED)
 
     @property
@@ -217,5 +218,3 @@ class PushNotices:
                 self._enqueue(device, "talk")
             fresh |= dict.fromkeys(unseen)
         self._pushed_questions |= fresh
-        for oldest in list(self._pushed_questions)[:-MOST_REMEMBERED]:
-            del self._pushed_questions[oldest]

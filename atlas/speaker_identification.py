@@ -17,6 +17,7 @@ from atlas import trace
 from atlas.audio import AudioChunk
 from atlas.conversation import Actor, Turn
 from atlas.errors import RequestError, StoreError
+from atlas.latest import Latest
 from atlas.speech.voiceprints import VoiceEncoder, VoiceMatch, Voiceprint, match, mean
 from atlas.store.devices import TokenDevice
 from atlas.store.voiceprints import VoiceprintStore
@@ -48,7 +49,7 @@ class SpeakerIdentification:
         self.encoder = encoder
         self.store = store
         self._devices = devices
-        self._last: dict[str, _HeardVoice] = {}  # by device
+        self._last = Latest[str, _HeardVoice](MOST_DEVICES)  # by device
 
     async def identified(self, turn: Turn) -> Turn:
         """Return the turn as that of the person whose voice it is; as it is where nobody's is known.
@@ -65,8 +66,6 @@ class SpeakerIdentification:
             self._last.pop(actor.device, None)
             return turn
         self._last[actor.device] = _HeardVoice(person, anyio.current_time())
-        if len(self._last) > MOST_DEVICES:
-            del self._last[next(iter(self._last))]
         return replace(turn, actor=replace(actor, person=person), voice=person)
 
     async def _person(self, turn: Turn, encoder: VoiceEncoder) -> str:

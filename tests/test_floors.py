@@ -35,6 +35,7 @@ FLOORS = {
     "atlas.heap": 0,
     "atlas.own_command": 0,
     "atlas.recent_log": 0,
+    "atlas.latest": 0,
     "atlas.llm": 1,
     "atlas.speech": 1,
     "atlas.mcp": 1,

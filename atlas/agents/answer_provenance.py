@@ -8,12 +8,12 @@ repeat a stranger's: one that quoted a mail, one from before a restart, and one 
 from __future__ import annotations
 
 import hashlib
-from collections import OrderedDict
 from dataclasses import replace
 
 from atlas.agents.agent import AgentAnswer
 from atlas.agents.prompt import words_of_others
 from atlas.conversation import Turn
+from atlas.latest import Latest
 
 MOST_ANSWERS = 4096  # of the last ones; who goes on after more is asked before something is changed
 
@@ -22,7 +22,7 @@ class AnswerProvenance:
     """Knows the last answers that were free of words of others, and no word of them."""
 
     def __init__(self) -> None:
-        self._ours: OrderedDict[bytes, None] = OrderedDict()
+        self._ours = Latest[bytes, None](MOST_ANSWERS)
 
     def judged(self, turn: Turn) -> Turn:
         """Return a turn as tainted when its client says that we said what may be a stranger's."""
@@ -39,9 +39,6 @@ class AnswerProvenance:
         if turn.tainted or answer.tainted or words_of_others(known, ours=turn.remembered):
             return
         self._ours[_digest(answer.text)] = None
-        self._ours.move_to_end(_digest(answer.text))
-        if len(self._ours) > MOST_ANSWERS:
-            self._ours.popitem(last=False)
 
 
 def _digest(text: str) -> bytes:

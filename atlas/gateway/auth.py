@@ -5,7 +5,6 @@ from __future__ import annotations
 import ipaddress
 import secrets
 import time
-from collections import OrderedDict
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
@@ -18,6 +17,7 @@ from starlette.websockets import WebSocket
 from atlas.conversation import Actor
 from atlas.errors import RequestError
 from atlas.house import House
+from atlas.latest import Latest
 
 # How a browser, which cannot set headers, sends a token to a WebSocket: in the name of a sub-protocol.
 TOKEN_PROTOCOL = "openai-insecure-api-key."  # noqa: S105  # a prefix, and no secret
@@ -40,15 +40,13 @@ class Guesses:
     """
 
     def __init__(self) -> None:
-        self._wrong: OrderedDict[str, int] = OrderedDict()
+        self._wrong = Latest[str, int](REMEMBERED_PEERS)
         self._waiting = 0
 
     async def wrong(self, peer: str) -> None:
         """Wait, longer every time. Raises `RequestError` when too many guesses wait already."""
-        count = self._wrong.pop(peer, 0)
+        count = self._wrong.get(peer, 0)
         self._wrong[peer] = count + 1
-        if len(self._wrong) > REMEMBERED_PEERS:
-            self._wrong.popitem(last=False)
         if self._waiting >= WAITING_GUESSES:
             raise RequestError("too many wrong tokens at once", code="too_many_guesses", hint="wait a few seconds")
         self._waiting += 1
@@ -76,7 +74,7 @@ class Secrets:
     """Ephemeral tokens, by their names. They live in memory, and as long as the tokens that they were made for."""
 
     def __init__(self) -> None:
-        self._all: OrderedDict[str, Secret] = OrderedDict()
+        self._all: dict[str, Secret] = {}
 
     def create(self, token: str, device: str, seconds: int, session: Mapping[str, Any]) -> tuple[str, int]:
         """Return a new one and when it ends, in seconds since 1970."""

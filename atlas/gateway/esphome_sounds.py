@@ -16,6 +16,7 @@ from atlas.audio import AudioChunk, silence
 from atlas.config import EsphomeConfig
 from atlas.errors import ConfigError
 from atlas.gateway.encode import FORMATS, SPEECH_RATE, encoder
+from atlas.latest import Latest
 from atlas.speech.resample import Resampler
 from atlas.speech.wav import wav_header
 
@@ -118,7 +119,7 @@ class SoundServer:
 
     def __init__(self, config: EsphomeConfig) -> None:
         self._config = config
-        self._offers: dict[str, _Offer] = {}  # by path, the oldest first
+        self._offers = Latest[str, _Offer](MOST_SOUNDS)  # by path, the oldest first
         self._idle: dict[
             anyio.CancelScope, str
         ] = {}  # connections that have no sound yet → their address, oldest first
@@ -203,8 +204,6 @@ class SoundServer:
     def _forget_old(self) -> None:
         now = anyio.current_time()
         for path in [path for path, offer in self._offers.items() if offer.until < now]:
-            del self._offers[path]
-        for path in list(self._offers)[: -MOST_SOUNDS + 1]:
             del self._offers[path]
 
 

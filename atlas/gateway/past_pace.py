@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import math
-from collections import OrderedDict
 
 import anyio
 
 from atlas.errors import RequestError
+from atlas.latest import Latest
 
 EXPORTS_AT_ONCE = 2
 ALLOWANCE = 60.0  # of a device; one of it grows back each second
@@ -20,17 +20,15 @@ class Pace:
 
     def __init__(self) -> None:
         self.exports = anyio.CapacityLimiter(EXPORTS_AT_ONCE)
-        self._left: OrderedDict[str, tuple[float, float]] = OrderedDict()  # device → what was left, and when
+        self._left = Latest[str, tuple[float, float]](REMEMBERED_DEVICES)  # device → what was left, and when
 
     def take(self, device: str, cost: float) -> None:
         """Take `cost` of what a device has left. Raises `RequestError` when that is less."""
         now = anyio.current_time()
-        left, at = self._left.pop(device, (ALLOWANCE, now))
+        left, at = self._left.get(device, (ALLOWANCE, now))
         left = min(ALLOWANCE, left + now - at)
         enough = left >= cost
         self._left[device] = (left - cost if enough else left, now)
-        if len(self._left) > REMEMBERED_DEVICES:
-            self._left.popitem(last=False)
         if not enough:
             seconds = math.ceil(cost - left)
             raise RequestError("that is too much at once", code="rate_limit_exceeded", hint=f"wait {seconds} seconds")

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import time
-from collections import OrderedDict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -26,6 +25,7 @@ from atlas.gateway.realtime_calls import ANSWER_SECONDS, ClientCalls
 from atlas.gateway.realtime_responses import read_metadata
 from atlas.gateway.wire import Stream, Write, json_body, sse, sse_error, while_wanted
 from atlas.house import House
+from atlas.latest import Latest
 
 KEPT_RESPONSES = 512  # to go on from; in memory, and not over a restart
 UNREAD_EVENTS = 256  # of a turn whose client is between two requests
@@ -35,7 +35,7 @@ READ |= {"temperature", "metadata", "text"}
 
 def routes(house: House) -> list[Route]:
     """Return the URLs of this door."""
-    earlier: OrderedDict[str, EarlierResponse] = OrderedDict()
+    earlier = Latest[str, EarlierResponse](KEPT_RESPONSES)
 
     async def responses(request: Request) -> Response:
         actor = require(request)
@@ -50,8 +50,6 @@ def routes(house: House) -> list[Route]:
             earlier[writing.id] = EarlierResponse(
                 actor.device_key, writing.history(), writing.run if writing.waits else None
             )
-            while len(earlier) > KEPT_RESPONSES:
-                earlier.popitem(last=False)
 
         if wanted.stream:
             return Stream(request, answer, "text/event-stream", late=sse_error)

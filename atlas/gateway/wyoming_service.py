@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 import time
-from collections import OrderedDict
 from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import replace
@@ -25,6 +24,7 @@ from atlas.gateway.wyoming_info import described
 from atlas.gateway.wyoming_stages import STREAM_CHARACTERS, Detecting, Listening, WyomingSaying
 from atlas.gateway.wyoming_wire import Peer, PeerGone
 from atlas.house import House
+from atlas.latest import Latest
 from atlas.speech.tts import MAX_TEXT_CHARACTERS
 from wall import logs
 
@@ -67,7 +67,7 @@ class Service:
         self.house = house
         self.actor = Actor("", config.device, config.role, config.room)
         self._connections: dict[Connection, str] = {}  # those that are open, and their addresses
-        self._heard: OrderedDict[str, tuple[float, Utterance]] = OrderedDict()
+        self._heard = Latest[str, tuple[float, Utterance]](HEARD_UTTERANCES)
 
     async def meet(self, stream: SocketStream) -> None:
         """Serve one connection until either side ends it."""
@@ -116,8 +116,6 @@ class Service:
     def note(self, utterance: Utterance) -> None:
         """Keep what else an utterance may have been: its words come back to be answered without that."""
         self._heard[utterance.text] = time.monotonic(), utterance
-        while len(self._heard) > HEARD_UTTERANCES:
-            self._heard.popitem(last=False)
 
     def utterance(self, text: str) -> Utterance | None:
         """Return the utterance that was heard as `text` a moment ago, once."""

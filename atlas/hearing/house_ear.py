@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import threading
-from collections import OrderedDict
 from collections.abc import Iterable, Mapping
 from functools import cached_property
 from typing import Any
@@ -13,6 +12,7 @@ from atlas.hearing.ear import Ear, Sense, by_words
 from atlas.hearing.nearest import Book
 from atlas.hearing.search import Nets, Search, Searches
 from atlas.hearing.sounds import Sounds
+from atlas.latest import Latest
 from atlas.understanding.custom import NONE, CustomSentences
 from atlas.understanding.emergencies import open_emergencies
 from atlas.understanding.house_ways import HouseWays, custom_ways
@@ -93,14 +93,11 @@ class Senses:
 
     def __init__(self, language: str) -> None:
         self._emergencies = open_emergencies(language)
-        self._timers: OrderedDict[str, None] = OrderedDict()  # names that were given to timers here, the latest last
+        self._timers = Latest[str, None](MOST_TIMERS)  # names that were given to timers here, the latest last
 
     def learn_timer(self, name: str) -> None:
         """Believe the name of a timer that was set, where it is read again."""
-        self._timers.pop(name.casefold(), None)
         self._timers[name.casefold()] = None
-        if len(self._timers) > MOST_TIMERS:
-            self._timers.popitem(last=False)
 
     def of(self, text: str, meant: Understanding, names: Names) -> Sense:
         """Return what `text` is, which was understood as `meant` in a house with these names."""

@@ -35,6 +35,7 @@ from dataclasses import dataclass, field
 import anyio
 
 from atlas.errors import RequestError
+from atlas.latest import Latest
 
 ROOM = {"voice": 20, "chat": 16, "background": 8}  # requests in line; more would be answered too late to be of use
 PRIORITIES = tuple(ROOM)
@@ -65,7 +66,7 @@ class Line:
         self._present: set[LinePlace] = set()  # the one being answered among them
         self._waiting: list[LinePlace] = []
         self._now: LinePlace | None = None
-        self._served: dict[str, int] = {}  # who → when, counted in answers
+        self._served = Latest[str, int](REMEMBERED)  # who → when, counted in answers
         self._count = 0
 
     def __len__(self) -> int:
@@ -124,10 +125,7 @@ class Line:
             if self._now.ahead:  # it is no answer: it must not cost the person the next one
                 return
             self._count += 1
-            self._served.pop(self._now.who, None)
             self._served[self._now.who] = self._count
-            if len(self._served) > REMEMBERED:
-                del self._served[next(iter(self._served))]
 
     def _order(self, place: LinePlace) -> tuple[tuple[int, bool], bool, int, int]:
         return place.rank, not place.given_way, self._served.get(place.who, 0), place.arrived

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import re
-from collections import OrderedDict
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 from atlas.conversation import ToolCall, ToolResult
+from atlas.latest import Latest
 from atlas.understanding.slots import Command
 
 MOST_KINDS = 64  # of calls, by language, tool and names of arguments, that are remembered; the oldest goes first
@@ -27,7 +27,7 @@ class ForeseenReplies:
     """
 
     def __init__(self) -> None:
-        self._kinds: OrderedDict[tuple[str, str, frozenset[str]], list[tuple[Mapping[str, Any], str]]] = OrderedDict()
+        self._kinds = Latest[tuple[str, str, frozenset[str]], list[tuple[Mapping[str, Any], str]]](MOST_KINDS)
 
     def learn(self, language: str, call: ToolCall, result: ToolResult) -> None:
         """Remember what was said of a deed in a language; what only looks says something else each time."""
@@ -41,10 +41,8 @@ class ForeseenReplies:
                     template = slot.join(parts)
                     rest.pop(name, None)
         kind = language, call.name, frozenset(call.arguments)
-        sentences = [one for one in self._kinds.pop(kind, []) if one != (rest, template)]
+        sentences = [one for one in self._kinds.get(kind, []) if one != (rest, template)]
         self._kinds[kind] = [(rest, template), *sentences][:MOST_SENTENCES]
-        if len(self._kinds) > MOST_KINDS:
-            self._kinds.popitem(last=False)
 
     def foresee(self, language: str, commands: Sequence[Command]) -> str:
         """Return what will probably be said of commands in a language; "" where nobody can tell."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import time
-from collections import OrderedDict, deque
+from collections import deque
 from collections.abc import Awaitable, Callable, Coroutine, Mapping
 from dataclasses import replace
 from typing import Any
@@ -29,6 +29,7 @@ from atlas.events import (
     TurnStarted,
     Woken,
 )
+from atlas.latest import Latest
 from atlas.own_words import own, speaking
 from atlas.speech.normalize import spoken
 from atlas.speech.sentences import pieces
@@ -133,7 +134,7 @@ class Session:
         self._announced: SpokenReply | None = None
         self._answered_utterances: list[CommittedUtterance] = []  # by the last reply
         self._over = False
-        self._said: OrderedDict[str, Mouth] = OrderedDict()
+        self._said = Latest[str, Mouth](TRUNCATABLE)
 
     @property
     def state(self) -> TurnState:
@@ -588,8 +589,6 @@ class Session:
         async def tell(event: Event) -> None:
             if isinstance(event, TurnEnded) and reply.mouth is not None:  # from now on it can be truncated
                 self._said[turn.id] = reply.mouth
-                while len(self._said) > TRUNCATABLE:
-                    self._said.popitem(last=False)
             await self._emit(event)
 
         await reply.give(
