@@ -192,17 +192,7 @@ class Ear(JudgedStt):
         if negated or not (sure or _is_near(both, best, book.near, book.less_likely)):
             return None
         texts = _with_rivals(best, commands, book.ask_near or book.near)
-        others = (plain.text, *plain.alternatives)
-        margins, several = plain.margins + _margins(both, commands), texts if len(texts) > 1 else ()
-        return Utterance(
-            texts[0],
-            both.seconds,
-            alternatives=others,
-            possible=several,
-            doubtful=not sure,
-            margins=margins,
-            language=both.language,
-        )
+        return _heard_instead(both, plain, texts, commands, doubtful=not sure)
 
     def _is_known(self, one: Candidate) -> bool:
         """Whether a command names only what is here, as far as that can be told."""
@@ -239,20 +229,8 @@ class Ear(JudgedStt):
         if not candidates or not commands:
             return None
         if sense is not Sense.NEGATED and (meant := _meant(hearing, book, sense, candidates, commands)):
-            texts = _with_rivals(meant, commands, book.near)
-            others = (plain.text, *plain.alternatives) if plain.text else ()
-            possible = texts if len(texts) > 1 else ()
-            doubtful = _is_doubtful(hearing, book, meant)
-            margins = plain.margins + _margins(hearing, commands)
-            return Utterance(
-                texts[0],
-                hearing.seconds,
-                alternatives=others,
-                possible=possible,
-                doubtful=doubtful,
-                margins=margins,
-                language=hearing.language,
-            )
+            texts, doubtful = _with_rivals(meant, commands, book.near), _is_doubtful(hearing, book, meant)
+            return _heard_instead(hearing, plain, texts, commands, doubtful=doubtful)
         if plain.text and sense in (Sense.NOTHING, Sense.NEGATED) and commands[0] is candidates[0]:
             maybe = commands[0]
             known = self._sense(written(maybe.match.text)) is Sense.COMMAND and book.knows(maybe.match.text)
@@ -277,6 +255,21 @@ def _with_rivals(meant: Candidate, commands: Sequence[Candidate], near: float) -
     """Return a command, and those that are nearly as likely."""
     rivals = [one for one in commands if one.score >= meant.score - RIVAL and one.distance <= near]
     return tuple(dict.fromkeys(written(one.match.text) for one in (meant, *rivals)))[:MOST_POSSIBLE]
+
+
+def _heard_instead(
+    hearing: Hearing, plain: Utterance, texts: Sequence[str], commands: Sequence[Candidate], *, doubtful: bool
+) -> Utterance:
+    """Return the first of `texts` as what was said, and what was read among what it may have been."""
+    return Utterance(
+        texts[0],
+        hearing.seconds,
+        alternatives=(plain.text, *plain.alternatives) if plain.text else (),
+        possible=tuple(texts) if len(texts) > 1 else (),
+        doubtful=doubtful,
+        margins=plain.margins + _margins(hearing, commands),
+        language=hearing.language,
+    )
 
 
 def _margins(hearing: Hearing, commands: Sequence[Candidate]) -> Margins:
