@@ -1,27 +1,37 @@
 """Cuts an ONNX model in two where one tensor leads from its front to its back. Pure; bytes in, bytes out.
 
 A voice of Piper (VITS) is such a model: its front makes of phonemes the frames that are to be heard, all at
-once, its back makes samples of frames, and of any few as well as of all. The second takes most of the time. Only what
-is needed of the wire format is read here: https://github.com/onnx/onnx/blob/main/onnx/onnx.proto
+once, its back makes samples of frames, and of any few as well as of all. The second takes most of the time.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from itertools import chain
+from typing import Any
 
-# Field numbers of onnx.proto.
-_MODEL_GRAPH = 7
-_NODE, _INITIALIZER, _INPUT, _OUTPUT, _VALUE_INFO = 1, 5, 11, 12, 13
-_NODE_INPUT, _NODE_OUTPUT, _NODE_NAME, _NODE_ATTRIBUTE = 1, 2, 3, 5
-_ATTRIBUTE_GRAPHS = (6, 11)  # a node with a graph of its own may use any tensor around it
-_TENSOR_NAME, _VALUE_NAME = 8, 1
-_VARINT, _BYTES = 0, 2  # kinds of fields
-_FIXED = {5: 4, 1: 8}
+from google.protobuf.descriptor_pb2 import FieldDescriptorProto, FileDescriptorProto
+from google.protobuf.descriptor_pool import DescriptorPool
+from google.protobuf.message import DecodeError
+from google.protobuf.message_factory import GetMessageClass
+
+# What is looked at of https://github.com/onnx/onnx/blob/main/onnx/onnx.proto: fields of its messages, by their numbers
+# and what they are ("" is text); what else a model has is passed on. All may be repeated: on the wire it is the same.
+_MESSAGES: Mapping[str, Mapping[str, tuple[int, str]]] = {
+    "Model": {"graph": (7, "Graph")},
+    "Graph": {
+        "node": (1, "Node"),
+        "initializer": (5, "Tensor"),
+        "input": (11, "Value"),
+        "output": (12, "Value"),
+        "value_info": (13, "Value"),
+    },
+    "Node": {"input": (1, ""), "output": (2, ""), "name": (3, ""), "attribute": (5, "Attribute")},
+    "Attribute": {"g": (6, "Graph"), "graphs": (11, "Graph")},
+    "Tensor": {"name": (8, "")},
+    "Value": {"name": (1, "")},
+}
 _FLOATS = b"\x12\x04\x0a\x02\x08\x01"  # ValueInfoProto.type: a tensor of floats, of any shape
-
-Field = tuple[int, int, memoryview]  # number, kind, content
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,119 +43,54 @@ class ModelHalves:
     joint: str
 
 
-@dataclass(frozen=True, slots=True)
-class _Node:
-    field: Field
-    name: str
-    inputs: tuple[str, ...]
-    outputs: tuple[str, ...]
-
-
 def halves(model: bytes, back_begins: str) -> ModelHalves | None:
     """Return a model cut before its first node whose name begins so; `None` where not one tensor alone is cut.
 
     Raises `ValueError` for what is no ONNX model.
     """
+    messages = _classes()
     try:
-        parts = list(_fields(memoryview(model)))
-        graph = next(content for number, _, content in parts if number == _MODEL_GRAPH)
-        fields = list(_fields(graph))
-        nodes = [_node(field) for field in fields if field[0] == _NODE]
-    except (IndexError, StopIteration, UnicodeDecodeError) as trouble:
+        whole = messages["Model"].FromString(model)
+        nodes = list(whole.graph[0].node)
+    except (DecodeError, IndexError) as trouble:
         raise ValueError("this is no ONNX model") from trouble
-    at = next((place for place, node in enumerate(nodes) if node.name.startswith(back_begins)), 0)
+    at = next((place for place, node in enumerate(nodes) if "".join(node.name).startswith(back_begins)), 0)
     front, back = nodes[:at], nodes[at:]
-    made = {name for node in front for name in node.outputs}
-    cut = {name for node in back for name in node.inputs if name in made}
-    if len(cut) != 1 or any(_has_graph(node) for node in back):
-        return None
+    used = {name for node in back for name in node.input}
+    cut = used & {name for node in front for name in node.output}
+    if len(cut) != 1 or any(one.g or one.graphs for node in back for one in node.attribute):
+        return None  # a node with a graph of its own may use any tensor around it
     joint = cut.pop()
-    value = (_INPUT, _BYTES, memoryview(_written(_VALUE_NAME, joint.encode()) + _FLOATS))
-    used = {name for node in back for name in node.inputs}
-    elsewhere = used - {name for node in front for name in node.inputs}
-    weights = [(field, _text(field[2], _TENSOR_NAME)) for field in fields if field[0] == _INITIALIZER]
-    whole = [field for field in parts if field[0] != _MODEL_GRAPH]
-    around = [field for field in fields if field[0] not in (_NODE, _INITIALIZER, _INPUT, _OUTPUT, _VALUE_INFO)]
+    elsewhere = used - {name for node in front for name in node.input}
+    value = messages["Value"].FromString(_FLOATS)
+    value.name.append(joint)
 
-    def model_of(some: Sequence[_Node], *others: Iterable[Field]) -> bytes:
-        graph = _joined(chain((node.field for node in some), around, *others))
-        return _joined([*whole, (_MODEL_GRAPH, _BYTES, memoryview(graph))])
+    def half(whole: Any, others: slice, end: str, is_needed: Callable[[str], bool]) -> bytes:
+        graph = whole.graph[0]
+        graph.ClearField("value_info")
+        graph.ClearField(end)
+        getattr(graph, end).append(value)
+        del graph.node[others]
+        for place, weights in reversed([*enumerate(graph.initializer)]):
+            if not is_needed("".join(weights.name)):
+                del graph.initializer[place]
+        return bytes(whole.SerializeToString())
 
-    return ModelHalves(
-        model_of(
-            front,
-            (field for field, name in weights if name not in elsewhere),  # graphs inside of nodes use some, too
-            (field for field in fields if field[0] == _INPUT),
-            [(_OUTPUT, *value[1:])],
-        ),
-        model_of(
-            back,
-            (field for field, name in weights if name in used),
-            [value],
-            (field for field in fields if field[0] == _OUTPUT),
-        ),
-        joint,
-    )
+    its_back = half(messages["Model"].FromString(model), slice(at), "input", lambda name: name in used)
+    # Graphs inside of nodes of the front use some weights, too.
+    its_front = half(whole, slice(at, None), "output", lambda name: name not in elsewhere)
+    return ModelHalves(its_front, its_back, joint)
 
 
-def _node(field: Field) -> _Node:
-    texts: dict[int, list[str]] = {_NODE_INPUT: [], _NODE_OUTPUT: [], _NODE_NAME: [""]}
-    for number, _, content in _fields(field[2]):
-        if number in texts:
-            texts[number].append(bytes(content).decode())
-    return _Node(field, texts[_NODE_NAME][-1], tuple(texts[_NODE_INPUT]), tuple(texts[_NODE_OUTPUT]))
-
-
-def _has_graph(node: _Node) -> bool:
-    attributes = (content for number, _, content in _fields(node.field[2]) if number == _NODE_ATTRIBUTE)
-    return any(number in _ATTRIBUTE_GRAPHS for content in attributes for number, _, _ in _fields(content))
-
-
-def _text(content: memoryview, wanted: int) -> str:
-    return next((bytes(value).decode() for number, _, value in _fields(content) if number == wanted), "")
-
-
-def _fields(content: memoryview) -> Iterator[Field]:
-    """Yield the fields of a message, in order."""
-    at = 0
-    while at < len(content):
-        tag, start = _varint(content, at)
-        kind = tag & 7
-        if kind == _VARINT:
-            _, at = _varint(content, start)
-        elif kind == _BYTES:
-            size, start = _varint(content, start)
-            at = start + size
-        elif kind in _FIXED:
-            at = start + _FIXED[kind]
-        else:
-            raise IndexError(kind)
-        if at > len(content):
-            raise IndexError(at)
-        yield tag >> 3, kind, content[start:at]
-
-
-def _varint(content: memoryview, at: int) -> tuple[int, int]:
-    value = shift = 0
-    while True:
-        byte = content[at]
-        at, value, shift = at + 1, value | (byte & 0x7F) << shift, shift + 7
-        if byte < 0x80:
-            return value, at
-
-
-def _joined(fields: Iterable[Field]) -> bytes:
-    return b"".join(_written(*field[::2], field[1]) for field in fields)
-
-
-def _written(number: int, content: bytes | memoryview, kind: int = _BYTES) -> bytes:
-    size = _number(len(content)) if kind == _BYTES else b""
-    return _number(number << 3 | kind) + size + bytes(content)
-
-
-def _number(value: int) -> bytes:
-    written = bytearray()
-    while value > 0x7F:
-        written.append(value & 0x7F | 0x80)
-        value >>= 7
-    return bytes([*written, value])
+def _classes() -> Mapping[str, Any]:
+    file = FileDescriptorProto(name="onnx_halves.proto")
+    for message, fields in _MESSAGES.items():
+        its = file.message_type.add(name=message).field
+        for name, (number, kind) in fields.items():
+            form = FieldDescriptorProto.TYPE_MESSAGE if kind else FieldDescriptorProto.TYPE_STRING
+            its.add(
+                name=name, number=number, type=form, type_name=kind or None, label=FieldDescriptorProto.LABEL_REPEATED
+            )
+    pool = DescriptorPool()
+    pool.Add(file)
+    return {name: GetMessageClass(pool.FindMessageTypeByName(name)) for name in _MESSAGES}
