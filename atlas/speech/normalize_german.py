@@ -8,14 +8,12 @@ from __future__ import annotations
 
 import re
 
+from hassil.numbers import get_rbnf_engine
+
 from atlas.speech.normalize_shared import Rule, UnitNames, addresses, digits, signs
 
 _MONTHS = "Januar Februar März April Mai Juni Juli August September Oktober November Dezember".split()  # noqa: SIM905
 _MONTH = "|".join([*_MONTHS, "Jänner", "Feber"])
-_SMALL = "null eins zwei drei vier fünf sechs sieben acht neun zehn elf zwölf".split()  # noqa: SIM905
-_ORDINALS = {1: "erst", 3: "dritt", 7: "siebt", 8: "acht"}
-_STEMS = [*_SMALL, "dreizehn", "vierzehn", "fünfzehn", "sechzehn", "siebzehn", "achtzehn", "neunzehn"]
-_TENS = {20: "zwanzig", 30: "dreißig"}
 _UNITS = UnitNames(
     "de",
     {
@@ -39,6 +37,7 @@ _UNITS = UnitNames(
 )
 _MONEY = {"€": "Euro", "$": "Dollar", "£": "Pfund", "¥": "Yen"}
 _NUMBER = r"\d+(?:\.\d{3})*(?:,\d+)?"
+MOST_IN_ONE_WORD = 12  # „zwölfeinhalb“
 _FRACTIONS = {
     "1/2": "einhalb",
     "1/3": "ein Drittel",
@@ -72,15 +71,9 @@ def _one(match: re.Match[str]) -> str:
     return f"{before}{article} {noun}"
 
 
-def _stem(day: int) -> str:
-    """Return what an ordinal begins with: "dritt", "zweiundzwanzigst"."""
-    if day in _ORDINALS:
-        return _ORDINALS[day]
-    if day < len(_STEMS):
-        return f"{_STEMS[day]}t"
-    tens, ones = day // 10 * 10, day % 10
-    before = f"{'ein' if ones == 1 else _SMALL[ones]}und" if ones else ""
-    return f"{before}{_TENS[tens]}st"
+def _in_words(number: int, form: str) -> str:
+    """Return a number as CLDR spells it out: "zwei" (cardinal-masculine), "dritten" (ordinal-n)."""
+    return str(get_rbnf_engine("de").format_number(number, ruleset_names=[f"spellout-{form}"]).text)
 
 
 def _ordinal(match: re.Match[str]) -> str:
@@ -89,8 +82,8 @@ def _ordinal(match: re.Match[str]) -> str:
     if not 1 <= day <= 31:
         return match.group()
     word = before.strip().casefold()
-    ending = "e" if word in ("der", "die", "das") else "en" if word else "er"
-    return f"{before}{_stem(day)}{ending}"
+    form = "ordinal" if word in ("der", "die", "das") else "ordinal-n" if word else "ordinal-r"
+    return f"{before}{_in_words(day, form)}"
 
 
 def _date(match: re.Match[str]) -> str:
@@ -122,8 +115,8 @@ def _money(match: re.Match[str]) -> str:
 
 def _fraction(match: re.Match[str]) -> str:
     whole, fraction = (match["whole"] or "").strip(), _FRACTIONS[match["fraction"]]
-    if whole and fraction == "einhalb" and int(whole) < len(_SMALL):
-        return f"{'ein' if whole == '1' else _SMALL[int(whole)]}einhalb"
+    if whole and fraction == "einhalb" and int(whole) <= MOST_IN_ONE_WORD:
+        return f"{_in_words(int(whole), 'cardinal-masculine')}einhalb"
     return f"{whole} {'und ' if whole else ''}{'ein halb' if fraction == 'einhalb' else fraction}".strip()
 
 
