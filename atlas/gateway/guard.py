@@ -63,9 +63,6 @@ class Guard:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Let the request through, or answer it here."""
-        if scope["type"] not in ("http", "websocket"):
-            await self._app(scope, receive, send)
-            return
         number = fresh_id("req")
         scope.setdefault("state", {})["request_id"] = number
 
