@@ -365,6 +365,19 @@ async def test_a_day_on_which_nothing_rings_changes_nothing(world: Any, deed: st
     assert (await world.ok("alarms.list")).data == before
 
 
+@pytest.mark.parametrize("when", ["weekends at nine", "every Saturday at nine"])
+async def test_the_weekend_one_is_an_alarm_and_no_day(world: Any, when: str) -> None:
+    await world.ok("alarms.set", when="weekdays at seven")
+    await world.ok("alarms.set", when=when)
+    assert (await world.said("alarms.cancel", day="the weekend")).startswith("Alarm cancelled: ")
+    assert [one["when"] for one in (await world.ok("alarms.list")).data["alarms"]] == ["every weekday at 7 AM"]
+
+
+async def test_this_weekend_is_left_out_only_once(world: Any) -> None:
+    await world.ok("alarms.set", when="every day at nine")
+    assert (await world.said("alarms.cancel", day="the weekend")).startswith("Skipping")
+
+
 async def test_a_day_that_is_skipped_already_is_not_skipped_again(world: Any) -> None:
     await world.ok("alarms.set", when="every day at ten pm")
     await world.ok("alarms.skip", day="tomorrow")

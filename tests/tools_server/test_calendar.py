@@ -16,6 +16,7 @@ from tools_server.calendars.calendar_words import begins, moves
 from tools_server.sdk.toolkit import ToolFailed
 
 PARIS = ZoneInfo("Europe/Paris")
+ANNA = {"person": "Anna", "device": "phone", "role": "adult", "room": ""}
 NOW = datetime(2026, 11, 20, 8, 0, tzinfo=PARIS).timestamp()  # a Friday
 
 
@@ -81,6 +82,37 @@ async def test_when_it_is_may_be_said_in_words(world: Any, start: str, text: str
     assert answer.text == text
     again = await world.ok("calendar.next")
     assert again.data["events"][0]["title"] == "Tea"
+
+
+@pytest.mark.parametrize(
+    ("title", "start", "at"),
+    [
+        ("Dinner", "at 7", "2026-11-20T19:00"),
+        ("Family dinner", "tomorrow at 8", "2026-11-21T20:00"),
+        ("Anna's bedtime", "on Saturday at eight", "2026-11-21T20:00"),
+        ("Parents' evening", "tomorrow at seven", "2026-11-21T19:00"),
+        ("Abendessen mit Oma", "tomorrow at 7", "2026-11-21T19:00"),
+        ("Breakfast", "at 9", "2026-11-20T09:00"),
+        ("Frühstück", "at 7", "2026-11-21T07:00"),
+        ("Dinner", "tomorrow at 7 am", "2026-11-21T07:00"),
+        ("Dinner", "every Friday at 7", "2026-11-20T19:00"),
+        ("Concert tickets", "tomorrow at 9", "2026-11-21T09:00"),
+        ("Dentist", "tomorrow at 8", "2026-11-21T08:00"),
+    ],
+)
+async def test_what_happens_at_one_half_of_the_day_is_meant_there(world: Any, title: str, start: str, at: str) -> None:
+    answer = await world.ok("calendar.add", title=title, start=start)
+    assert answer.data["event"]["start"][:16] == at
+
+
+async def test_a_night_shift_goes_on_into_the_next_day(world: Any) -> None:
+    answer = await world.ok("calendar.add", title="Night shift", start="Saturday at seven", end="at seven")
+    assert (answer.data["event"]["start"][:16], answer.data["event"]["end"][:16]) == (
+        "2026-11-21T19:00",
+        "2026-11-22T07:00",
+    )
+    answer = await world.ok("calendar.add", title="Dinner", start="tomorrow at seven", end="at nine")
+    assert answer.data["event"]["end"][:16] == "2026-11-21T21:00"
 
 
 @pytest.mark.parametrize("start", ["", "someday", "2026-13-01", "2026-11-21T25:00", "when Anna is next heard"])
@@ -238,6 +270,17 @@ async def test_events_are_found_by_their_words(world: Any) -> None:
     text = await world.said("calendar.find", words="tom dinner")
     assert text == "I found Dinner with Tom Saturday, November 28 at 7:30 PM."
     assert await world.said("calendar.find", words="opera") == "I find no opera in the calendar."
+
+
+async def test_my_birthday_is_not_annas(world: Any) -> None:
+    await world.ok("calendar.add", title="Anna's birthday", start="5 June")
+    assert await world.said("calendar.find", words="my birthday") == "I find no birthday of yours in the calendar."
+    assert titles(await world.ok("calendar.find", words="birthday")) == ["Anna's birthday"]
+    await world.ok("calendar.add", title="Birthday", start="6 June")
+    assert titles(await world.ok("calendar.find", words="my birthday")) == ["Birthday"]
+    await world.ok("calendar.add", title="Dentist", start="7 June")
+    assert titles(await world.ok("calendar.find", words="my dentist")) == ["Dentist"]
+    assert titles(await world.ok("calendar.find", actor=ANNA, words="my birthday")) == ["Anna's birthday", "Birthday"]
 
 
 async def test_what_is_free_lies_between_events(world: Any) -> None:

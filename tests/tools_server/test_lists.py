@@ -79,6 +79,14 @@ async def test_things_that_come_one_by_one_are_not_taken_apart(world: Any) -> No
     assert left(await world.ok("lists.read")) == ["salt and vinegar crisps", "milk"]
 
 
+@pytest.mark.parametrize("last", ["cheese and butter", "cheese und butter"])
+async def test_the_last_of_several_may_be_two_of_one_word(world: Any, last: str) -> None:
+    await world.ok("lists.add", items=["milk", last])
+    assert left(await world.ok("lists.read")) == ["milk", "cheese", "butter"]
+    await world.ok("lists.add", items=["beans", "fish and chips"], list="camping")
+    assert left(await world.ok("lists.read", list="camping")) == ["beans", "fish and chips"]
+
+
 @pytest.mark.parametrize(
     ("there", "again"),
     [

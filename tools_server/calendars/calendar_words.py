@@ -15,12 +15,13 @@ from tools_server.times.spans import DaySpan
 from tools_server.times.spoken_time import day_words
 from tools_server.times.when import NotUnderstood, understand, understand_day
 from tools_server.times.when_grammar import read_words
-from tools_server.times.when_moment import REMINDING, Meaning
+from tools_server.times.when_moment import REMINDING, Habit, Meaning
 from tools_server.values.language import clock, noted
 from tools_server.values.language import text as _
 
 HOUR = timedelta(hours=1)  # how long an event is when nobody says
 DAY = timedelta(days=1)
+AFTERNOON = 15  # an hour from which on what goes on into the night begins
 LAST_YEAR = 9_000  # dates end with the year 9999, and every day needs one after it
 LONGEST = timedelta(days=370)  # that is looked at in one answer
 _ISO = re.compile(r"\d{4}-\d{2}-\d{2}")
@@ -80,16 +81,20 @@ def _iso_day(text: str) -> date | None:
         raise ToolFailed("invalid", _("There is no {text}.").format(text=text)) from None
 
 
-def begins(call: Call, start: str, end: str, minutes: int) -> tuple[datetime, datetime, bool, str]:
+def begins(
+    call: Call, start: str, end: str, minutes: int, habit: Habit = REMINDING
+) -> tuple[datetime, datetime, bool, str]:
     """Return when an event begins and ends, whether it is of whole days, and the rule that its words held.
 
     Raises `ToolFailed`.
     """
-    begin, all_day, rule = _moment(call, start, None)
+    begin, all_day, rule = _moment(call, start, None, habit)
     if end:
         stop, of_days, _rule = _moment(call, end, begin)
         if not (all_day or of_days):
             begin, stop = _in_one_half(start, begin, end, stop)
+            if habit.certain and stop <= begin and begin.hour >= AFTERNOON and _time(call, end):
+                stop += DAY  # a night shift "from seven till seven"
         if all_day and of_days:
             stop += DAY  # the last day belongs to it
         elif all_day or of_days:
@@ -152,7 +157,7 @@ def _readable(words: str) -> Iterator[None]:
         raise ToolFailed("invalid", sentence) from None
 
 
-def _moment(call: Call, text: str, on: datetime | None) -> tuple[datetime, bool, str]:
+def _moment(call: Call, text: str, on: datetime | None, habit: Habit = REMINDING) -> tuple[datetime, bool, str]:
     """Return a moment on the clocks of the house, whether it is a whole day, and an RRULE."""
     plain = text.strip()
     if not plain:
@@ -171,7 +176,7 @@ def _moment(call: Call, text: str, on: datetime | None) -> tuple[datetime, bool,
             return _on_near_clocks(day, call), True, ""
     except NotUnderstood:
         pass  # it may be a series, and else understand says what is wrong
-    meant = understand(plain, call.now(), call.zone)
+    meant = understand(plain, call.now(), call.zone, habit)
     if meant.at is None:
         raise ToolFailed("invalid", _("An event of the calendar needs a time."))
     rule = meant.rule.text() if meant.rule else ""

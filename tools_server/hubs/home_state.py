@@ -67,6 +67,8 @@ class StateQuestion:
 def looked_up(call: Call, target: DeviceTarget, question: StateQuestion) -> Result:
     """Return the answer to a question about the house. Raises `ToolFailed`, `not_found` where nothing can tell."""
     home = home_of(call)
+    if target.kind == "person" and not any(one.kind == "person" for one in home.devices()):
+        raise ToolFailed("not_found", _("I can't look that up: nothing tells me where anybody is."), code="not_found")
     if home.empty:
         raise ToolFailed("not_found", _("No devices are set up in this house."))
     every = home.devices()

@@ -27,9 +27,12 @@ class Habit:
     hour: int | None  # of a day without a time; None: a time must be said
     mornings: tuple[int, ...]  # on a day that was named, these hours are in the morning, the others after noon
     unsure: tuple[int, ...] = ()  # these are asked about instead
+    certain: bool = False  # also where no day was named, and the other half comes sooner
 
 
 REMINDING = Habit(hour=9, mornings=(7, 8, 9, 10, 11))
+MORNING = Habit(hour=9, mornings=tuple(range(4, 12)), certain=True)
+EVENING = Habit(hour=9, mornings=(), certain=True)
 WAKING = Habit(hour=None, mornings=(4, 5, 6, 7, 8, 9, 10, 11), unsure=(1, 2, 3))
 
 
@@ -134,7 +137,7 @@ class Meaning:
     def _either(self) -> bool:
         """Whether the hour may be of the morning as well as of the afternoon."""
         clock = self.clock
-        if clock is None or clock.half or clock.part or self.phrase.part:
+        if clock is None or clock.half or clock.part or self.phrase.part or self.habit.certain:
             return False
         return self.habit is not WAKING or clock.hour not in self.habit.mornings
 

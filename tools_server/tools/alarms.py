@@ -7,6 +7,7 @@ ring any more: it is told once, and stays in the list as one that was missed.
 
 from __future__ import annotations
 
+import re
 import secrets
 from collections.abc import Sequence
 from dataclasses import replace
@@ -77,6 +78,9 @@ MIGRATIONS = {
     """,
 }
 
+_SUCH_DAYS = re.compile(
+    r"(?:(?:the|at|on|am|vom|das|der) )*(?P<days>weekend|weekday|wochenende|wochentag|werktag)s?", re.IGNORECASE
+)
 Name = Annotated[str, Field(max_length=60, description="The alarm's name if it has one, or its id")]
 At = Annotated[str, Field(max_length=60, description="Its time of day, such as 7 AM; empty if not said")]
 Day = Annotated[str, Field(max_length=60, description="The day it is about, such as tomorrow; empty if not said")]
@@ -230,6 +234,8 @@ async def switch(
 @tool("alarms.cancel", data=ALARMS, risk="change", limit_seconds=10)
 async def cancel(call: Call, name: Name = "", time: At = "", day: Day = "") -> Result:
     """Cancel an alarm for good; when a day is named, one that rings again and again only for that day."""
+    if (such := _SUCH_DAYS.fullmatch(day.strip())) and _on_days(call, _visible(call), such["days"]):
+        name, day = such["days"], ""  # "the weekend one" is an alarm, and no day
     time, wanted = _time_and_day(call, time, day)
     alarm = _one(call, _narrow(call, name, time, wanted))
     return _left_out(call, alarm, wanted) if wanted and alarm.rule else _cancelled(call, alarm)
@@ -468,11 +474,9 @@ def _on_days(call: Call, alarms: list[Alarm], name: str) -> list[Alarm]:
     except NotUnderstood:
         return []
     rules = [(alarm, alarm.recurrence.rule) for alarm in alarms if alarm.recurrence]
-    return [
-        alarm
-        for alarm, rule in rules
-        if phrase.days and rule.days == phrase.days and rule.frequency == phrase.frequency
-    ]
+    rules = [(alarm, rule) for alarm, rule in rules if rule.days and rule.frequency == phrase.frequency]
+    exactly = [alarm for alarm, rule in rules if rule.days == phrase.days]
+    return exactly or [alarm for alarm, rule in rules if {*rule.days} <= {*phrase.days}]
 
 
 def _one(call: Call, matching_alarms: list[Alarm]) -> Alarm:

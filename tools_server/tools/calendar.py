@@ -13,6 +13,7 @@ atlas.toml, each with the agents whose it is:
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import replace
 from datetime import datetime, time, timedelta
@@ -43,6 +44,7 @@ from tools_server.calendars.occurrences import Occurrence, unfolded
 from tools_server.sdk.state import StoredReceipt
 from tools_server.sdk.toolkit import Call, Result, ToolFailed, tool
 from tools_server.sdk.wording import capital, choices, chosen, one_line, plain, spoken, told_problems
+from tools_server.times.occasions import habit_of
 from tools_server.times.spans import DaySpan
 from tools_server.times.spoken_time import moment_words
 from tools_server.values.language import clock, plural, series
@@ -127,6 +129,21 @@ async def list_events(
     return _answer(text, occurrences, opened)
 
 
+_MINE = (["my"], ["mein"], ["meine"], ["meinen"])
+_WHOSE = re.compile(
+    r"(?P<who>[\w-]+?)(?P<s>s?)(?:['’]s?)? (?:\d+\S* )?(?:birthday|name day|geburtstag|namenstag)\b"
+    r"|\b(?:birthday|name day|geburtstag|namenstag) (?:of|von) (?P<of>[\w-]+)",
+    re.IGNORECASE,
+)
+
+
+def _is_of_another(title: str, person: str) -> bool:
+    """Tell whether a day is somebody's who is not this person: Anna's birthday is not "mine" to Tom."""
+    match = _WHOSE.search(title)
+    named = {match["of"] or match["who"], f"{match['who']}{match['s']}"} if match else set()
+    return bool(named) and not {one.casefold() for one in named} & {person.casefold(), "my", "mein", "meine"}
+
+
 @event_tool("calendar.next", data=EVENTS, risk="read")
 async def next_event(call: Call) -> Result:
     """Tell what comes next in the calendar."""
@@ -148,11 +165,17 @@ async def find(
     now = call.local()
     occurrences, opened = await _between(call, now - timedelta(days=31), now + YEAR)
     wanted = plain(words).split()
+    if mine := wanted[:1] in _MINE:
+        wanted, words = wanted[1:], one_line(words).partition(" ")[2]
     texts = (
         (occurrence, plain(f"{occurrence.event.title} {occurrence.event.place} {occurrence.event.text}"))
         for occurrence in occurrences
     )
     matches = [occurrence for occurrence, text in texts if all(word in text for word in wanted)]
+    if mine and matches:
+        matches = [one for one in matches if not _is_of_another(one.event.title, call.actor.person)]
+        if not matches:
+            return _answer(_("I find no {words} of yours in the calendar.").format(words=spoken(words)), [], opened)
     coming = [occurrence for occurrence in matches if occurrence.event.end > now] or matches[::-1]
     # Of a series the next one stands for all.
     once = [
@@ -210,7 +233,7 @@ async def add(
     if not name:
         raise ToolFailed("invalid", _("What is the event called?"))
     server = _server(call, calendar)
-    begin, stop, all_day, rule = begins(call, start, end, minutes)
+    begin, stop, all_day, rule = begins(call, start, end, minutes, habit_of(name))
     rule = repeats(call, repeat) or rule
     change = Change(name, begin, stop, all_day, one_line(place))
     uid, text = events.new(change, call.local(), call.zone, rule)

@@ -337,17 +337,23 @@ _AMOUNT = re.compile(
 )
 # It begins where spaces and digits do: tried at each of a thousand digits, it would read them all a thousand times.
 _TIMES = re.compile(r"(?<!\s)\s*(?:\(?[x×]\s?\d+\)?|(?<!\d)\d+\s?[x×])\s*$", re.IGNORECASE)
+_AND = re.compile(r"\b(?:and|und)\b(?=\s)", re.IGNORECASE)
+_BEFORE = re.compile(r"^(?:and|und|some)\s+", re.IGNORECASE)
+_TWO_WORDS = re.compile(r"\s*[^\W\d]+\s+(?:and|und)\s+[^\W\d]+[\s.!?]*", re.IGNORECASE)  # "…, cheese and butter"
 _ONE_THING = ("mac and cheese", "fish and chips", "salt and pepper", "half and half")  # an "and" that parts nothing
 
 
 def _apart(sheet: ListPaper, items: Sequence[str]) -> list[str]:
     """Return the things one by one: a single text may name several ("bread, eggs and milk"), or one that is there."""
-    if len(items) == 1 and _same(sheet.bullets, items[0]) is None:
+    parted = len(items) == 1
+    if parted and _same(sheet.bullets, items[0]):
+        return [*items]
+    if parted:
         items = re.split(r"[;\n]|,(?!\d)", items[0])
-        last = items[-1]
-        if plain(re.sub(r"^\s*and\s+", "", last)) not in _ONE_THING:
-            items = [*items[:-1], *re.split(r"\b(?:and|und)\b(?=\s)", last)]
-    cleaned = (re.sub(r"^(?:and|und|some)\s+|[.!?]+$", "", one_line(item), flags=re.IGNORECASE) for item in items)
+    last = items[-1]
+    if (parted or _TWO_WORDS.fullmatch(last)) and plain(_BEFORE.sub("", one_line(last))) not in _ONE_THING:
+        items = [*items[:-1], *_AND.split(last)]
+    cleaned = (re.sub(r"[.!?]+$", "", _BEFORE.sub("", one_line(item))) for item in items)
     things = list(dict.fromkeys(item for item in cleaned if item))
     if not things:
         raise ToolFailed("invalid", _("What shall I put on the list?"))
@@ -376,7 +382,8 @@ def _same(items: Sequence[Bullet], wanted: str) -> Bullet | None:
 
 def _chosen(sheet: ListPaper, wanted: Sequence[str]) -> list[Bullet]:
     """Return the things that are meant. Raises `ToolFailed` when one is not on the list, and then none is touched."""
-    return list(dict.fromkeys(_item(sheet, item) for item in _apart(sheet, wanted)))
+    items = wanted if len(wanted) > 1 else _apart(sheet, wanted)
+    return list(dict.fromkeys(_item(sheet, item) for item in items))
 
 
 def _item(sheet: ListPaper, wanted: str) -> Bullet:

@@ -21,6 +21,7 @@ from tools_server.sdk.state import StoredReceipt
 from tools_server.sdk.toolkit import Call, Result, ToolFailed, house_look, tool
 from tools_server.sdk.wording import NAMED, clauses, one_line, spoken
 from tools_server.times.moving import moved, moved_rule
+from tools_server.times.occasions import habit_of
 from tools_server.times.ownership import REMINDERS, refuse_over, role_of
 from tools_server.times.recurrence import local, moment, read
 from tools_server.times.reminder import AGAIN_SECONDS, EVERYONE, MOST_SAYINGS, Reminder, holding, same, told_apart
@@ -92,7 +93,7 @@ async def add(
     """Remind somebody of something, once or again and again. Say back what was understood."""
     what = _what(text)
     refuse_over(MOST_REMINDERS, len(_all(call)) + 1, REMINDERS)
-    understood = understand(f"{repeat} {when}", call.now(), call.zone)
+    understood = understand(f"{repeat} {when}", call.now(), call.zone, habit_of(what))
     # What waits for somebody's voice is for that person, unless it was said for whom it is.
     id, (whom, where, device) = f"reminder_{secrets.token_hex(8)}", _addressed(call, person or understood.heard, room)
     reminder = Reminder(

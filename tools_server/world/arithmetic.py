@@ -73,6 +73,7 @@ def amount(text: str) -> Fraction | None:
     words = re.sub(
         r"^(?:an? |ein(?:e[nmr]?)? )?(?:half|quarter|halbe[nrs]?|viertel)(?: (?:an?|of an?|eine[nmr]?))?$", _part, words
     )
+    words = re.sub(r"^(\d+) (\d/\d)$", r"\1 + \2", words)
     words = re.sub(r"^(.*?)(?:,? and)? an? half$", r"\1 + 1/2", words)
     words = re.sub(r"^(.*?)(?:,? and)? an? quarter$", r"\1 + 1/4", words)
     words = {"a": "1", "an": "1", "eine": "1", "einer": "1", "einem": "1", "einen": "1", "anderthalb": "3/2"}.get(
