@@ -26,6 +26,7 @@ LATELY_SECONDS = 3_600.0  # as long as history.undo takes something back by itse
 MOST_CHANGES = 5  # among which the newest is looked for that can be taken back
 ONE_AT_A_TIME = "The other one needs a yes of its own; please ask me for it again."
 
+FACTS, NOTES = "facts.list", "notes.search"
 Do = Callable[[str, Mapping[str, Any]], Awaitable[ToolResult]]
 
 
@@ -119,6 +120,9 @@ class Commands:
                 texts.append(own(ONE_AT_A_TIME))
             if command.tool == UNDO and not result.ok:
                 break  # what was meant to be replaced is still there
+        if [(call.name, "about" in call.arguments) for call in calls] == [(FACTS, True)]:
+            noted = await self._noted(calls[0], results[0], turn, do)
+            texts = [noted] if noted else texts
         if pending:
             texts.append(pending.ask.sentence)
         text = ""
@@ -129,6 +133,14 @@ class Commands:
         text = text or " ".join([*texts, *filter(None, [then])])
         await emit(TextDelta(text))
         return replace(answer_of(calls, results, text), pending=pending, tainted=tainted)
+
+    async def _noted(self, asked: ToolCall, told: ToolResult, turn: Turn, do: Do) -> str:
+        """Return what the notes hold of something that nobody told; "" where that is not to be looked up."""
+        may_look = any(tool.name == NOTES for tool in await self._tools.listed())
+        if not may_look or not told.ok or told.data.get("facts"):
+            return ""
+        result = await do(NOTES, {"words": asked.arguments["about"]})
+        return result.text if result.ok and result.data.get("matches") else ""
 
     async def _instead(self, undone: ToolResult, made: ToolResult, do: Do) -> str:
         """Return what is said of one thing that was taken back for another; "" is all that the tools said.

@@ -102,7 +102,7 @@ class EmergencyMind(Prepared):
         emergency = next((one for one in told_of if one.kind not in ADVICE), None)
         if emergency is None or self._emergencies.asks_what_to_do(turn.text):
             return emergency
-        return None if knows_another else emergency
+        return None if knows_another or self._emergencies.asks_for_something_else(turn.text) else emergency
 
 
 def wording(emergency: Emergency, helplines: Helplines, *, spoken: bool) -> str:

@@ -10,15 +10,16 @@ from typing import Any
 from atlas.agents import facts
 from atlas.agents.agent import AgentAnswer, say
 from atlas.agents.facts import FactLookup, LookUp, RememberedFact
-from atlas.agents.tool_use import answer_of, carry_out, report
+from atlas.agents.tool_use import answer_of, carry_out, report, tell, use
 from atlas.conversation import Message, ToolCall, ToolResult, Turn, fresh_id
 from atlas.events import Emit, TextDelta
 from atlas.mcp.tools import Tools
 from atlas.understanding.answering import Answering, FactQuestion
 from atlas.understanding.dialogue import read_result
+from atlas.understanding.slots import Command
 from atlas.understanding.understanding import Understanding
 
-FORGET = "facts.forget"
+FORGET, SEARCH_NOTES = "facts.forget", "notes.search"
 CALENDAR = "calendar.find"  # what else a sentence may ask for: a birthday is as likely told as written down there
 
 
@@ -43,7 +44,12 @@ class Facts:
         if fact := _meant(meant, turn):
             return await carry_out(ToolCall(fresh_id("call"), FORGET, {"text": fact}), self._tools, turn, emit)
         matches = await self._matches(meant, turn, self._told.to)
-        return await self._say(*matches, emit) if matches else None
+        if matches is None:
+            return None
+        known, facts_told = matches
+        is_unknown = meant.question and known.ok and not facts_told
+        noted = await self._noted(meant.question, turn, emit) if meant.question and is_unknown else None
+        return noted or await self._say(known, facts_told, emit)
 
     async def prepare(self, meant: Understanding, turn: Turn) -> bool:
         """See `Answerer.prepare`."""
@@ -56,7 +62,7 @@ class Facts:
         question = None if turn.instructions else meant.question  # who instructs wants the model
         if question is None or meant.past or meant.past_beside:
             return None
-        commands = () if meant.leans else meant.commands
+        commands = () if meant.leans else [one for one in meant.commands if not _stands_back(one, question)]
         if [command.tool for command in commands] != ([CALENDAR] if commands or self._model_has_tools else []):
             return None
         known = await describe_it(turn)
@@ -73,6 +79,15 @@ class Facts:
             if matching_facts or (question.private and not self._was_said(question, turn))
             else None
         )
+
+    async def _noted(self, question: FactQuestion, turn: Turn, emit: Emit) -> AgentAnswer | None:
+        """Answer from the notes what nobody asked to be remembered: "where is the wifi password"."""
+        if not any(tool.name == SEARCH_NOTES for tool in await self._tools.listed()):
+            return None
+        words = [word for word in question.words if word not in question.light]
+        call = ToolCall(fresh_id("call"), SEARCH_NOTES, {"words": " ".join(words or question.words)})
+        result = await use(call, self._tools, turn, emit)
+        return await tell(call, result, emit) if result.ok and result.data.get("matches") else None
 
     def _was_said(self, question: FactQuestion, turn: Turn) -> bool:
         """Tell whether somebody told the model something of it: then it may know it from there."""
@@ -104,6 +119,13 @@ class Facts:
             reason = f" {known.text}" if known.error == "failed" else ""
             says, error = self._says["unread"] + reason, f"{facts.LIST}: {known.error}"
         return replace(await say(says, emit), end="failed" if error else "done", error=error)
+
+
+def _stands_back(command: Command, question: FactQuestion) -> bool:
+    """Tell whether what was told answers a question before this look: "who is my wife" asks for nobody's place."""
+    if command.tool == "home.state":
+        return question.private and question.kind == "who" and command.arguments.get("kind") == "person"
+    return command.tool == facts.LIST and question.private
 
 
 def _meant(meant: Understanding, turn: Turn) -> str:

@@ -10,9 +10,12 @@ from typing import Any
 
 from atlas.agents import prompt
 from atlas.agents.agent import AgentAnswer, say
+from atlas.agents.facts import FactLookup, read
 from atlas.agents.past_times import PastTimes
+from atlas.agents.tool_use import carry_out
 from atlas.conversation import (
     Actor,
+    Author,
     ConfirmationRequest,
     Message,
     PendingConfirmation,
@@ -28,7 +31,7 @@ from atlas.events import Emit
 from atlas.mcp.tools import Tools
 from atlas.store.forgetting import Forgotten
 from atlas.store.memory import Memory
-from atlas.store.recall import ALWAYS, MessageMatch, TimeSpan, belonging_to
+from atlas.store.recall import ALWAYS, MessageMatch, TimeSpan, Words, belonging_to
 from atlas.understanding.command_traits import PAST
 from atlas.understanding.grammar import Command, Grammar
 from atlas.understanding.understanding import Understanding
@@ -38,6 +41,7 @@ AT_ONCE_SECONDS = 2 * 3600  # what reaches back further is asked about first
 ASK_SECONDS = 60.0
 SAID_ALOUD = 3  # exchanges of a search
 LOOKED_AT = 30
+MOST_FORGOTTEN = 500  # messages about something, by one yes
 QUOTED_CHARACTERS = 200
 
 
@@ -47,8 +51,16 @@ class Recall:
     Whose past that is hangs on the turn's actor alone: a person's own, or this room's when nobody is known by name.
     """
 
-    def __init__(self, name: str, grammar: Grammar, memory: Memory, zone: tzinfo | None = None) -> None:
+    def __init__(
+        self,
+        name: str,
+        grammar: Grammar,
+        memory: Memory,
+        zone: tzinfo | None = None,
+        fact_lookup: FactLookup | None = None,
+    ) -> None:
         self.name = name
+        self._told = fact_lookup
         self._grammar = grammar  # to know talk about talk when a search finds it
         self._memory = memory
         self._zone = zone
@@ -65,6 +77,8 @@ class Recall:
                 return await say(says[refused], emit)
             case Command(tool="conversation.search" | "conversation.when" | "conversation.last"):
                 return await say(await self._found(wish, turn), emit, _without_words(wish, says["told"]))
+            case Command(tool="conversation.forget_about"):
+                return await self._forget_about(str(wish.arguments["about"]), turn, emit)
         what = self._what(wish, turn)
         return await (say(says["what_day"], emit) if what is None else self._forget(what, turn, emit))
 
@@ -125,6 +139,23 @@ class Recall:
         count, first = await self._memory.count(whose, _span_of(what))
         if not count:
             return await say(self._wording.says["nothing_to_forget"], emit)
+        return await self._ask_first(what, count, first, turn, emit)
+
+    async def _forget_about(self, about: str, turn: Turn, emit: Emit) -> AgentAnswer:
+        """Forget a fact about something; where none was told, what was said of it, after a yes."""
+        known = read(await self._told.to(turn)) if self._told else ()
+        is_told = any(about.casefold() in one.text.casefold() for one in known)
+        words, fit, matches = await self._sought(turn, about, ALWAYS, anybody=True)
+        if self._told and (is_told or not matches):
+            call = ToolCall(fresh_id("call"), "facts.forget", {"text": about})
+            return await carry_out(call, self._told.tools, turn, emit)
+        if not matches:
+            return await say(self._wording.says["never"].format(about=about), emit)
+        what = {"about": words, "fit": fit, "span": self._wording.span("about", about=about)}
+        return await self._ask_first(what, len({one.turn for one in matches}), matches[-1].at, turn, emit)
+
+    async def _ask_first(self, what: dict[str, Any], count: int, first: float, turn: Turn, emit: Emit) -> AgentAnswer:
+        """Ask whether so many exchanges are to be forgotten, and leave it for the next turn."""
         question = self._wording.says["sure"].format(
             count=self._wording.count(count), when=self._when(first, turn), span=what["span"]
         )
@@ -160,14 +191,21 @@ class Recall:
         self, turn: Turn, about: str, span: TimeSpan, *, anybody: bool = False, here: bool = False
     ) -> Sequence[MessageMatch]:
         """Return what was said about something, newest first; wishes like this one are no talk about it."""
+        return (await self._sought(turn, about, span, anybody=anybody, here=here))[-1]
+
+    async def _sought(
+        self, turn: Turn, about: str, span: TimeSpan, *, anybody: bool = False, here: bool = False
+    ) -> tuple[str, Words, Sequence[MessageMatch]]:
+        """Return the same, behind the words that it was found by, and how they fit."""
         whose = belonging_to(self.name, turn.actor, here=here)
-        by = None if anybody else "user"
+        by: Author | None = None if anybody else "user"
         singular = " ".join(re.sub(self._wording.endings, "", word) or word for word in about.split())
-        for words, fit in ((about, "whole"), (about, "begun"), (singular, "begun")):
-            matches = await self._memory.search(whose, words, span, by=by, fit=fit, most=LOOKED_AT)  # type: ignore[arg-type]
+        ways: Sequence[tuple[str, Words]] = ((about, "whole"), (about, "begun"), (singular, "begun"))
+        for words, fit in ways:
+            matches = await self._memory.search(whose, words, span, by=by, fit=fit, most=LOOKED_AT)
             if talk := [one for one in matches if not self._is_ours(one.text)]:
-                return talk
-        return []
+                return words, fit, talk
+        return about, "whole", []
 
     def _is_ours(self, text: str) -> bool:
         return any(command.tool.startswith(PAST) for command in self._grammar.commands(text))
@@ -278,6 +316,13 @@ async def forget(
 ) -> str:
     """Forget, in the turn that wishes it, and return what to say. Raises `StoreError`."""
     whose = belonging_to(agent, actor, here=bool(what.get("here")))
+    if about := what.get("about"):
+        matches = await memory.search(whose, about, fit=what["fit"], most=MOST_FORGOTTEN)
+        turns = dict.fromkeys(one.turn for one in matches)
+        each = [await memory.forget(whose, turn=one, by_turn=turn_id) for one in turns]
+        numbers = (sum(one.exchanges for one in each), sum(one.deeds for one in each))
+        gone = Forgotten(*numbers, all(one.scrubbed for one in each[-1:]), all(one.dropped for one in each[-1:]))
+        return wording.forgotten(gone, what["span"])
     gone = await memory.forget(whose, _span_of(what), last=what.get("last"), by_turn=turn_id)
     return wording.forgotten(gone, what["span"])
 

@@ -37,7 +37,7 @@ class FactLookup:
     """
 
     def __init__(self, tools: Tools) -> None:
-        self._tools = tools
+        self.tools = tools
         self._answering: dict[tuple[str, Actor], _Look] = {}
         self._ahead: dict[Actor, tuple[float, _Look]] = {}  # with when the first words of it came
 
@@ -68,7 +68,7 @@ class FactLookup:
 
     async def _seen(self, look: _Look, turn: Turn) -> ToolResult | None:
         if not look:
-            look.append(await _looked_up(self._tools, turn))
+            look.append(await _looked_up(self.tools, turn))
         return look[-1]
 
 

@@ -167,7 +167,7 @@ def open_agent(
         *first,
         Prepared(lambda _meant, turn: confirmations.once_more(turn)),  # to who did not hear it: "pardon?"
         *([Facts(tables, tools, facts, model_has_tools=False)] if "answering" in tables else ()),
-        *([Recall(name, grammar, memory, zone)] if memory and words else ()),
+        *([Recall(name, grammar, memory, zone, facts)] if memory and words else ()),
         Ending(tables),
         commands,
         Help(tables, tools, reader.custom_examples, traits, volumes),

@@ -23,7 +23,11 @@ async def carry_out(
     call: ToolCall, tools: Tools, turn: Turn, emit: Emit, assent: SignedAnswer | None = None
 ) -> AgentAnswer:
     """Answer a turn with one call: what is said is the tool's own sentence, or its question when it asks one."""
-    result = await use(call, tools, turn, emit, assent)
+    return await tell(call, await use(call, tools, turn, emit, assent), emit)
+
+
+async def tell(call: ToolCall, result: ToolResult, emit: Emit) -> AgentAnswer:
+    """Answer a turn with what came of its one call."""
     await emit(TextDelta(result.text))
     pending = PendingConfirmation(call, result.ask) if result.ask else None
     return replace(answer_of([call], [result], result.text), pending=pending)

@@ -67,13 +67,17 @@ class EmergencyWords:
         """Tell whether that it is over is all that is said: "false alarm" cancels no alarm."""
         return any(tongue.over.fullmatch(tongue.plain(text)) for tongue in self._tongues)
 
+    def asks_for_something_else(self, text: str) -> bool:
+        """Tell whether a question has nothing to do with what was told of before it."""
+        return any(tongue.beside.search(tongue.plain(text)) for tongue in self._tongues)
+
 
 class _Tongue:
     def __init__(self, table: Mapping[str, Any], without: tuple[str, ...] = ()) -> None:
         self.says: Mapping[str, str] = table["says"]
         parts: Mapping[str, str] = table["parts"]
         self._rewrites = Rewrites(table["rewrites"])
-        self.asks, self.over = _any_of(table["asks"], parts), _any_of(table["over"], parts)
+        self.asks, self.over, self.beside = (_any_of(table[name], parts) for name in ("asks", "over", "beside"))
         self._never = re.compile(filled(table["never"], parts))
         self._kinds = [
             (kind["name"], _any_of(kind["patterns"], parts), _any_of(kind.get("not", ()), parts))

@@ -19,6 +19,7 @@ from atlas.understanding.slots import Command
 
 KINDS = ("light", "switch", "media", "fan")  # no heating, and nothing that moves or locks
 LONGEST_CHARACTERS = 120
+MOST_WORDS_ASIDE = 2  # of a sentence before it that says nothing
 
 
 class EverythingOff:
@@ -45,6 +46,9 @@ class EverythingOff:
         """
         words = self._aside.sub("", text.strip()[: LONGEST_CHARACTERS + 1])
         words = self._reason.sub("", words)
+        first, _, rest = words.partition(". ")
+        if rest and len(first.split()) <= MOST_WORDS_ASIDE and not self._lexicon.known_tokens(first, names):
+            words = rest  # "Blackout. Everything off in here."
         if not spoken_of:
             words = self._all_of_it.sub(self._all, words)
         beside = self._else.search(words)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from fractions import Fraction
 
 from atlas.understanding.patterns import beginnings
 
@@ -21,7 +22,7 @@ _WAYS = rf"""(?:
       (?:(?:einer?|ner?)[ ])?(?P<share>dreiviertel|viertel|halbe[nr]?)[ ]?stunde
     | (?P<minute>(?:(?:einer?|ner?)[ ])?halben?[ ]minute)
     | (?P<half>anderthalb|(?:{_WORDS})(?=einhalb))(?:einhalb)?[ ](?P<half_unit>stunden?|minuten?)
-    | (?P<amount>\d{{1,4}}(?:[.,]\d)?|{_WORDS})[ -]?(?P<unit>{_UNIT})
+    | (?P<amount>(?:\d{{1,3}}[ ])?\d/[2-9]|\d{{1,4}}(?:[.,]\d)?|{_WORDS})[ -]?(?P<unit>{_UNIT})
     )\b(?P<more>[ ]und[ ](?:(?:eine?|ne)[ ])?halbe?[ns]?\b(?!\s*(?:so\b|stunde|minute|[a-zäöü]+(?:liter|pfund))))?"""
 _LOOSELY = re.VERBOSE | re.IGNORECASE
 _PART = re.compile(rf"\b(?={beginnings(_WAYS, 3, _LOOSELY)}){_WAYS}", _LOOSELY)
@@ -49,7 +50,8 @@ def _seconds(part: re.Match[str]) -> float:
         return (whole + 0.5) * _unit(part["half_unit"])
     amount = part["amount"].lower().replace(",", ".")
     halves = 0.5 if part["more"] else 0.0  # "eine Stunde und halb"
-    return ((_NUMBERS[amount] if amount in _NUMBERS else float(amount)) + halves) * _unit(part["unit"])
+    number = _NUMBERS[amount] if amount in _NUMBERS else float(sum(map(Fraction, amount.split())))
+    return (number + halves) * _unit(part["unit"])
 
 
 def _unit(word: str) -> int:

@@ -181,6 +181,8 @@ class Parser:
         self._that_day = pattern(words, "that_day")
         self._spanned, self._spared = pattern(words, "spanned"), pattern(words, "spared")
         self._arrives = pattern(words, "arrives")
+        self._unbought, self._in_need = pattern(words, "unbought"), pattern(words, "in_need")
+        self._own_day = pattern(words, "own_day")
         self._half_verb, self._moves = pattern(words, "half_verb"), pattern(words, "moves")
         self._whereabouts, self._and_who = pattern(words, "whereabouts"), pattern(words, "and_who")
         self._quarters = pattern(words, "quarters")
@@ -317,7 +319,7 @@ class Parser:
     ) -> tuple[MeaningChoice, ...]:
         """Return what the two likeliest acts would do, as choices to ask about."""
         choices = []
-        for one in read.likely[:2]:
+        for one in read.likely[:2] if not self._in_need.search(text) else ():  # "I need a break" pauses nothing
             reading = _Reading(text, pieces, read.labels(one.act))
             made = self._commands(one, reading, names, room, before) if one.chance >= LIKELY else ()
             nothing_said = "{text}" in self._says.get(one.act, "") and not reading.phrase("T")
@@ -393,6 +395,8 @@ class Parser:
                 return self.frames.look_at(reading.text, spoken_of, names, room)  # "is he back in his kennel?"
         if act == "lists.check" and self.frames.asks(reading.text):
             act = "lists.show"  # "do we have milk" ticks nothing off
+        if act == "lists.add" and (self._unbought.search(reading.text) or self._in_need.search(reading.text)):
+            return ()  # "we need to talk", "I need a haircut"
         if act.endswith((".remove", ".cancel")) and self._shifts_it.search(reading.text):
             return ()
         if act == _ALARM and self._moves.search(reading.text):
@@ -552,6 +556,8 @@ class Parser:
                 value = value or before.arguments.get(argument)
             if value and act == _REMINDER and argument == "text":
                 value = self._grammar.slots.as_task(_with_that(value, reading.text))
+            if act == "calendar.find" and (own := self._own_day.search(reading.text)):
+                value = own[0]  # and nobody else's
             if value:
                 arguments[argument] = value
             elif slot.endswith("!") and argument not in arguments:

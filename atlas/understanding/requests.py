@@ -62,6 +62,7 @@ class Requests:
         self._several_moments = SeveralMoments(tables.get("several_moments", {}))
         self._state_questions = StateQuestions(tables.get("state_questions", {}), self._frames.lexicon)
         self._used_up, self._calm = act_pattern(tables, "used_up"), act_pattern(tables, "calm")
+        self._unbought = act_pattern(tables, "unbought")
         self._says_no = pattern(tables["left"], "no")
         self._says_yes = pattern(tables["left"], "yes")
 
@@ -121,6 +122,8 @@ class Requests:
         thing = next(filter(None, match.groups()), "") if match else ""
         if not match or not thing or turn.parse is NOT_PARSED or turn.parse.chance >= MOST_SURE:
             return None
+        if self._unbought.search(turn.text):
+            return None  # "wir müssen reden"
         if not match["lost"] and self._frames.lexicon.known_tokens(thing, turn.names):
             return None  # the battery, the heating
         return self._questions.about(replace(turn.parse, pieces=()), [Command("lists.add", {"items": [thing]})])

@@ -232,7 +232,7 @@ class Scopes:
             return replace(meant, commands=tuple(filter(None, near)))
         if heard.names == NOBODY or unknown.tool != "lists.add" or not self._new_list:
             return meant
-        if self._makes_list.search(heard.text):
+        if self._makes_list.search(heard.text) or not unknown.arguments.get("items", True):
             return meant
         label = self._new_list.format(unknown.arguments["list"])
         return self._questions.among([MeaningChoice(label, meant.commands)])

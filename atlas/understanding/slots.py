@@ -39,8 +39,8 @@ _BETWEEN = rf"[\s{re.escape(_MARKS)}]+"
 _HYPHEN = re.compile(r"(?<=[a-z])-(?=[a-z])", re.IGNORECASE)  # in "sixty-four"
 _SUM = re.compile(r"[-+*/^x×÷·=()%\d.,]+")  # a word of a sum that is written in signs
 _DIGITS = re.compile(r"\d+(?:[.,]\d+)*")
-_SIGNS = re.compile(r"(?<=[\d)])[-+*/^x×÷·]|^[-+*/^x×÷·]$")
-_AMOUNT = re.compile(r"-?\d+(?:[.,]\d+)*")
+_SIGNS = re.compile(r"(?<=[\d)])[-+*/^x×÷·%]|^[-+*/^x×÷·%]$")
+_AMOUNT = re.compile(r"-?\d+(?:[.,]\d+)*|\d/\d")
 _LASTING = re.compile(r"(?P<amount>.+?)[ -](?P<unit>second|minute|hour|day|week)s?", re.IGNORECASE)
 _TWO_MOMENTS = re.compile(r"\bwhen[a-d] when[a-d]\b")
 
@@ -95,6 +95,7 @@ class Slots:
         self._never_things = frozenset(tables["never_things"])
         self._reminded = Rewrites(tables.get("reminded", ()))
         self._something = pattern(tables, "something")
+        self._own_day = pattern(tables.get("acts", {}), "own_day")
         self._never_starts = frozenset(tables["never_starts"])
         self.tidied = frozenset(tables["tidied"])
         self.devices = DeviceWords(tables)
@@ -436,8 +437,9 @@ class Slots:
     def _of_searches(self, command: Command, heard: MaskedSentence) -> Iterator[Command]:
         """Yield a search without the articles, which what is looked for need not hold."""
         arguments = dict(command.arguments)
-        if words := " ".join(without(str(arguments.get("words", "")).split(), self.tidied)):
-            arguments["words"] = words
+        own = self._own_day.search(heard.written) if command.tool == "calendar.find" else None
+        if words := own[0] if own else " ".join(without(str(arguments.get("words", "")).split(), self.tidied)):
+            arguments["words"] = words  # "my birthday" is nobody else's
         yield replace(command, arguments=arguments)
 
     def _of_email(self, command: Command, heard: MaskedSentence) -> Iterator[Command]:

@@ -5,10 +5,13 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from itertools import takewhile
 from typing import Literal
 
+from atlas.conversation import Turn
 from atlas.understanding.answering import Answering, FactQuestion
 from atlas.understanding.command_traits import PAST
+from atlas.understanding.dialogue import recent
 from atlas.understanding.dialogue_turn import SpokenTurn
 from atlas.understanding.grammar import Grammar
 from atlas.understanding.slots import Command
@@ -42,13 +45,19 @@ class TalkRequests:
             (
                 _compiled(one["asked"], about["parts"]),
                 AboutAtlas(one["says"], tuple(one.get("where", {}).items()), one.get("louder", 0)),
+                bool(one.get("behind_words")),
             )
             for one in about["questions"]
         ]
 
     def question(self, heard: SpokenTurn) -> FactQuestion | None:
         """Return the question that something told before may answer."""
-        return self._answering.question(heard.text) if self._answering else None
+        question = self._answering.question(heard.text) if self._answering else None
+        if question is None:
+            return None
+        somebody = filter(heard.names.person, question.words)  # of this house, and no "Emma Watson"
+        is_ours = any(not re.search(rf"\b(?i:{re.escape(one)}) [A-Z]", heard.text) for one in somebody)
+        return replace(question, private=question.private or is_ours)
 
     def past(self, heard: SpokenTurn) -> tuple[Command, ...]:
         """Return the search or the wish to forget, of what was said, and the commands that are joined with it."""
@@ -73,7 +82,9 @@ class TalkRequests:
         history = heard.turn.history
         if heard.turn.instructions or (history and history[-1].text.rstrip().endswith("?")):
             return None
-        for way, answer in self._about:
+        for way, answer, behind_words in self._about:
+            if behind_words and not _spoke_last(heard.turn):
+                continue
             if words := self._match(way, heard):
                 level = words.groupdict()
                 return replace(answer, percent=int(level.get("percent") or 10 * int(level.get("tenths") or 0)))
@@ -86,6 +97,12 @@ class TalkRequests:
         plain = self._grammar.plain_words(heard.text)
         in_digits = (self._grammar.digits(plain),) if way.groupindex else ()
         return next(filter(None, map(way.fullmatch, (self._grammar.unmarked(heard.text), plain, *in_digits))), None)
+
+
+def _spoke_last(turn: Turn) -> bool:
+    """Tell whether a voice goes on from words that Atlas spoke, and not from what it did to a device."""
+    last = list(takewhile(lambda message: message.author != "user", reversed(recent(turn))))
+    return turn.spoken and bool(last) and not any(call.name.startswith("home.") for one in last for call in one.calls)
 
 
 def _compiled(way: str, parts: Mapping[str, str]) -> re.Pattern[str]:

@@ -9,6 +9,7 @@ what is meant (`TurnMeaning`, also that nothing is), or `None` where it knows no
 
 from __future__ import annotations
 
+import re
 import unicodedata
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, fields, replace
@@ -59,6 +60,7 @@ from atlas.understanding.words_for_others import WordsForOthers
 
 CANCEL_TIMER, SILENCE = "timers.cancel", {"silence": True}
 RINGING_TOOLS = ("timers.", "alarms.", "reminders.")
+_FRACTION = re.compile(r"(?<=\d)(?=[¼-¾⅐-⅞])|[¼-¾⅐-⅞]")  # or where one begins behind a number
 
 
 @dataclass(frozen=True, slots=True)
@@ -404,5 +406,6 @@ def _changing(exchanges: Sequence[EarlierTurn]) -> EarlierTurn:
 
 
 def _visible(text: str) -> str:
-    """Return a text without characters that nobody sees: zero-width ones, marks of direction."""
-    return "".join(character for character in text if unicodedata.category(character) != "Cf")
+    """Return a text without characters that nobody sees, zero-width ones and marks of direction; "1½" as "1 1/2"."""
+    plain = _FRACTION.sub(lambda one: unicodedata.normalize("NFKC", one[0]).replace("\u2044", "/") or " ", text)
+    return "".join(character for character in plain if unicodedata.category(character) != "Cf")

@@ -16,6 +16,7 @@ from atlas.config import LlmConfig
 from atlas.confirmations import HouseConfirmations
 from atlas.conversation import Actor, Message, Tool, Turn
 from atlas.understanding.grammar import Grammar
+from atlas.understanding.names import Names
 from tests.conftest import for_every
 from tests.houses import reader
 from tests.scripted_backend import ScriptedBackend
@@ -287,6 +288,45 @@ async def test_a_birthday_that_is_not_in_the_calendar_may_have_been_told(
     knowing.events = ["mum's birthday"]
     assert await talk("when is mum's birthday") == 'I found ["mum\'s birthday"].'
     assert await talk("when is dad's birthday") == 'I found ["mum\'s birthday"].'
+
+
+def with_notes(knowing: Knowing, *texts: str) -> None:
+    def search(arguments: Mapping[str, Any], actor: Actor) -> ScriptedResult:
+        words = str(arguments["words"]).split()
+        matches = [text for text in texts if all(word in text for word in words)]
+        return ScriptedResult(f"It is in the note {matches}.", {"matches": matches})
+
+    knowing.tools._actions["notes.search"] = _tool("notes.search", search, reads=True)
+
+
+@pytest.mark.parametrize("question", ["where is the wifi password", "what's the wifi password", "where are my keys"])
+async def test_what_was_not_told_may_stand_in_the_notes(talk: Talk, knowing: Knowing, question: str) -> None:
+    assert await talk(question) == NOTHING
+    with_notes(knowing, "wifi password is 1234", "keys of the shed")
+    assert (await talk(question)).startswith("It is in the note")
+    knowing.facts[""] = ["The wifi password is 4711", "My keys are in the bowl"]
+    assert (await talk(question)).startswith("I was told:")
+
+
+async def test_what_neither_facts_nor_notes_hold_is_not_known(talk: Talk, knowing: Knowing) -> None:
+    with_notes(knowing, "wifi password is 1234")
+    assert await talk("where is my passport") == NOTHING
+
+
+async def test_who_lives_here_is_nobody_whom_the_world_knows(
+    knowing: Knowing, grammar: Grammar, confirmations: HouseConfirmations
+) -> None:
+    def names() -> Names:
+        return Names(people=("Emma",))
+
+    confirmations.tools = knowing.tools
+    model = says(["The moon knows."])
+    agent = open_agent("family", LlmConfig(), model, knowing.tools, reader("en"), confirmations, names=names)
+    talk = Talk(agent, model)
+    assert await talk("how old is Emma") == NOTHING
+    assert await talk("how old is Emma Watson") == LOOKED_UP, "which is no offer to remember it"
+    await talk("remember that Emma is seven years old")
+    assert await talk("how old is Emma") == "You told me: Emma is seven years old."
 
 
 # ── forget that ────────────────────────────────────────────────────────────────────────────────────

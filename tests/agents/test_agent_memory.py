@@ -15,10 +15,11 @@ from atlas.agents.agent import Agent, AgentAnswer
 from atlas.agents.agent_asking import Asking, ConfirmationSource
 from atlas.agents.agent_commands import Commands
 from atlas.agents.agent_memory import Recall, WithMemory
+from atlas.agents.facts import FactLookup
 from atlas.agents.minds import InOrder, open_agent
 from atlas.agents.past_times import PastTimes
 from atlas.config import LlmConfig
-from atlas.conversation import Actor, Message, ToolCall, Turn
+from atlas.conversation import Actor, Message, Tool, ToolCall, Turn
 from atlas.events import Emit, TextDelta
 from atlas.store.conversations import conversation_of
 from atlas.store.memory import Memory, open_memory
@@ -28,7 +29,7 @@ from atlas.understanding.grammar import Grammar
 from atlas.understanding.understanding import Understanding
 from tests.conftest import for_every
 from tests.houses import reader_of
-from tests.scripted_tools import ScriptedTools
+from tests.scripted_tools import ScriptedResult, ScriptedTools
 
 from .conftest import ANNA, Room, ask, says
 
@@ -152,6 +153,43 @@ async def test_a_yes_forgets_what_was_asked_about_and_not_what_those_words_mean_
     assert (await world.ask("forget what I said yesterday")).endswith("Shall I forget what was said yesterday?")
     assert await world.ask("yes", ago=-10.0) == "I've forgotten what was said yesterday: one exchange."
     assert await world.remembered() == ["of today"]
+
+
+async def test_what_was_said_about_something_is_forgotten_after_a_yes(world: World, data: Path) -> None:
+    await world.told("the pasta was awful", 3 * DAY)
+    await world.told("we need more pasta", DAY)
+    await world.told("the dog is ill", MINUTE)
+    question = "That is two exchanges, the first on Thursday at 4:30 PM. Shall I forget what was said about pasta?"
+    assert await world.ask("forget what I said about the pasta") == question
+    assert len(await world.remembered()) == 3
+    assert (await world.ask("yes")).startswith("I've forgotten what was said about pasta: three exchanges.")
+    assert await world.remembered() == ["the dog is ill"]
+    assert b"awful" not in whole(data)
+    assert await world.ask("forget what we said about the boiler") == "I find nothing about boiler in what we said."
+
+
+async def test_of_what_is_remembered_as_a_fact_the_fact_is_forgotten_first(
+    grammar: Grammar, confirmations: ConfirmationSource, data: Path
+) -> None:
+    facts = ["the pasta is in the cellar"]
+
+    def told(arguments: Any, actor: Actor) -> ScriptedResult:
+        return ScriptedResult("I was told things.", {"facts": [{"text": one, "own": True} for one in facts]})
+
+    def forget(arguments: Any, actor: Actor) -> ScriptedResult:
+        facts.clear()
+        return ScriptedResult(f"I forgot {arguments['text']}.", changed="forgot a fact")
+
+    schema = {"type": "object"}
+    tools = ScriptedTools(
+        [(Tool("facts.list", "", schema, True), told), (Tool("facts.forget", "", schema), forget)],
+    )
+    async with open_memory(data / "atlas.db") as memory:
+        recall = Recall("family", grammar, memory, UTC, FactLookup(tools))
+        world = World(InOrder("family", reader_of(grammar), [recall, Hums()]), memory)
+        await world.told("we need more pasta", DAY)
+        assert await world.ask("forget what I said about the pasta") == "I forgot pasta."
+        assert "Shall I forget" in await world.ask("forget what I said about the pasta")
 
 
 async def test_a_person_forgets_in_every_room_and_a_room_only_there(world: World) -> None:
@@ -294,6 +332,12 @@ async def test_what_was_said_about_something_is_quoted_with_its_time(world: Worl
         "On Wednesday at 4:30 PM you said “The boiler is making a noise.” "
         "Yesterday at 4:30 PM you said “Is the boiler old?”"
     )
+
+
+@pytest.mark.parametrize("question", ["what did I say", "what did I just ask you"])
+async def test_what_was_said_last_is_quoted(world: World, question: str) -> None:
+    await world.told("The boiler is making a noise.", HOUR)
+    assert await world.ask(question) == "Today at 3:30 PM you said “The boiler is making a noise.”"
 
 
 async def test_of_many_the_newest_are_said_and_all_are_counted(world: World) -> None:

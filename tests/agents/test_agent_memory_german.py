@@ -46,6 +46,13 @@ async def test_what_was_said_is_forgotten_on_a_word(haus: World) -> None:
     assert NOW.year == 2026
 
 
+async def test_was_zu_etwas_gesagt_wurde_wird_nach_einer_frage_vergessen(haus: World) -> None:
+    await haus.told("Die Nudeln waren scheußlich", ago=2 * DAY)
+    assert await haus.ask("Vergiss, was ich über die Nudeln gesagt habe") == (
+        "Das ist ein Wortwechsel, der erste am Freitag um 17:30 Uhr. Soll ich vergessen: was über Nudeln gesagt wurde?"
+    )
+
+
 async def test_much_is_not_forgotten_without_a_question(haus: World) -> None:
     await haus.told("Der Schlüssel liegt im Flur", ago=2 * DAY)
     assert await haus.ask("Vergiss alles") == (

@@ -183,6 +183,11 @@ async def test_an_emergency_stays_open_until_somebody_says_that_it_is_over(reade
         (fall, "I think so", "what do I do"): "Call 112 now",
         ("Oma ist umgefallen", "was soll ich tun"): "112",
         ("Oma ist umgefallen", "was mach ich jetzt"): "112",
+        (fall, "how does CPR work"): "Call 112 now",
+        (fall, "is grandma going to die"): "Call 112 now",
+        (fire, "which number was that"): "Get everybody out",
+        ("Oma ist umgefallen", "wie geht die stabile Seitenlage"): "112",
+        ("Oma ist umgefallen", "ist das schlimm"): "112",
     }
     assert {
         spoken: said for spoken, says in again.items() if says not in (said := await answered(reader, *spoken))
@@ -203,5 +208,10 @@ async def test_an_emergency_stays_open_until_somebody_says_that_it_is_over(reade
         (fall, "set a timer for five minutes"),
         ("what is in the fridge", "what do I do"),
         ("my head hurts", "what do I do about dinner"),
+        (fire, "what's the capital of France"),
+        (fall, "why is the sky blue"),
+        (fall, "where is my passport"),
+        ("Oma ist umgefallen", "wie heißt die Hauptstadt von Frankreich"),
+        ("Oma ist umgefallen", "wann war der Dreißigjährige Krieg"),
     ]
     assert [spoken for spoken in silent if await answered(reader, *spoken)] == []

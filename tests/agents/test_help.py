@@ -13,7 +13,7 @@ from atlas.agents.agent_help import Help
 from atlas.agents.house_traits import traits_of
 from atlas.agents.minds import InOrder
 from atlas.config import AgentConfig, Config, EgressConfig, HouseConfig, LlmConfig
-from atlas.conversation import Message
+from atlas.conversation import Message, ToolCall
 from atlas.speech.speaking_volumes import AS_MADE, SpeakingVolumes
 from atlas.understanding.grammar import Grammar, open_grammar
 from tests.conftest import for_every
@@ -246,6 +246,22 @@ async def test_who_wants_it_louder_or_softer_is_spoken_to_so(
     await volumes.set("phone", AS_MADE)
     answer, _ = await ask(about_of(language, tools, volumes=volumes), text, spoken=True)
     assert says in answer.text
+    assert volumes.percent("phone") == percent
+
+
+@for_every(("language", "text", "percent"), [("en", "Louder, please", 70), ("de", "Etwas leiser bitte", 30)])
+async def test_behind_words_of_its_own_it_is_no_player_that_is_too_soft(
+    tools: ScriptedTools, language: str, text: str, percent: int, tmp_path: Path
+) -> None:
+    volumes = SpeakingVolumes(tmp_path)
+    volumes.on("phone")
+    await volumes.set("phone", AS_MADE)
+    about, asked = about_of(language, tools, volumes=volumes), Message("user", "x")
+    radio = ToolCall("call", "home.turn", {"on": True})
+    switched = (asked, Message("assistant", calls=(radio,)), Message("assistant", "The radio is on."))
+    for history, spoken in ((), True), (switched, True), ((asked, Message("assistant", "It is four.")), False):
+        assert not await about.prepare(turn(text, history=history, spoken=spoken))
+    await ask(about, text, spoken=True, history=(asked, Message("assistant", "It is four.")))
     assert volumes.percent("phone") == percent
 
 

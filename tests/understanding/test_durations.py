@@ -25,6 +25,8 @@ from tests.conftest import for_every
         ("an hour and a half", 5400),
         ("one and a half hours", 5400),
         ("1.5 hours", 5400),
+        ("1 1/2 hours", 5400),
+        ("3/4 hour", 2700),
         ("two and a half minutes", 150),
         ("two and three quarter hours", 9900),
         ("two hours and a half", 9000),

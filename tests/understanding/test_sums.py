@@ -16,6 +16,8 @@ from tests.conftest import for_every
         ("what's (3+4)*5", {"expression": "(3+4)*5"}),
         ("what's 1,000 divided by 8", {"expression": "1000 over 8"}),
         ("what is 2 + 2", {"expression": "2 + 2"}),
+        ("what's 3/4 cup in ml", {"amount": "3/4", "unit": "cup", "to": "millilitre"}),
+        ("convert 1 1/2 cups to ml", {"amount": "1 1/2", "unit": "cup", "to": "millilitre"}),
         ("half of 50", {"expression": "half of 50"}),
         ("how long is the day today", {"day": "today", "event": "daylight"}),
     ],

@@ -94,6 +94,7 @@ def _part(match: re.Match[str]) -> str:
 
 def _signs(text: str) -> str:
     words = " ".join(text.casefold().replace("−", "-").split())
+    words = re.sub(r"^(?:an?|eine?) (?=\d)", "", words)
     words = re.sub(r"^(?:add|addiere) (.+?) (?:to|zu) (.+)$", r"\2 plus \1", words)
     words = re.sub(r"^(?:subtract|take|take away) (.+?) (?:from|off) (.+)$", r"\2 minus \1", words)
     words = re.sub(r"^(?:multiply|multipliziere) (.+?) (?:by|mit) (.+)$", r"\1 times \2", words)
