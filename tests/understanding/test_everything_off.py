@@ -46,6 +46,7 @@ def off(grammar: Grammar, text: str, room: str = "Kitchen") -> Any:
         "switch everything in the kitchen off",
         "turn everything off in here",
         "everything off in here, we're leaving",
+        "Blackout. Everything off in here.",
     ],
 )
 def test_everything_of_a_room_is_its_lights_its_switches_and_its_players(grammar: Grammar, text: str) -> None:
