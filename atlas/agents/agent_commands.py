@@ -121,8 +121,10 @@ class Commands:
             if command.tool == UNDO and not result.ok:
                 break  # what was meant to be replaced is still there
         if [(call.name, "about" in call.arguments) for call in calls] == [(FACTS, True)]:
-            noted = await self._noted(calls[0], results[0], turn, do)
-            texts = [noted] if noted else texts
+            if noted := await self._noted(calls[0], results[0], do):
+                texts = [noted]
+            else:  # which nothing that is said next is about
+                del calls[1:], results[1:]
         if pending:
             texts.append(pending.ask.sentence)
         text = ""
@@ -134,7 +136,7 @@ class Commands:
         await emit(TextDelta(text))
         return replace(answer_of(calls, results, text), pending=pending, tainted=tainted)
 
-    async def _noted(self, asked: ToolCall, told: ToolResult, turn: Turn, do: Do) -> str:
+    async def _noted(self, asked: ToolCall, told: ToolResult, do: Do) -> str:
         """Return what the notes hold of something that nobody told; "" where that is not to be looked up."""
         may_look = any(tool.name == NOTES for tool in await self._tools.listed())
         if not may_look or not told.ok or told.data.get("facts"):

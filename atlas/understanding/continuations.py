@@ -30,6 +30,7 @@ from atlas.understanding.spoken_tools import SpokenTools, open_spoken_tools
 from atlas.understanding.which import Which
 from atlas.understanding.words_for_others import WordsForAnother, WordsForOthers
 
+MORE_TIME = "timers.add"  # which is of the timer that was just spoken of
 SWITCHED = ("home.turn", "home.open", "home.close", "home.lock", "home.unlock")  # that twice is as good as once
 _AT_A_MOMENT = ("reminders.add", "alarms.set", "calendar.add", "calendar.list", "calendar.free", LATER)
 _ENDS = " .,!?"  # around a name that is said alone
@@ -335,6 +336,9 @@ class Continuations:
         command = meant.commands[0] if len(meant.commands) == 1 else None
         if command and (event := self._the_event(command, turn)):
             return replace(meant, commands=(event,))
+        if command and command.tool == MORE_TIME and not {"name", "seconds", "room"} & {*command.arguments}:
+            spoken_of = [thing for thing in turn.last.things if thing.topic == "timers"]
+            return leaning((self._dialogue.of(command, spoken_of[0]),)) if len(spoken_of) == 1 else meant
         things = [one for one in turn.last.things if command and one.topic == command.topic and one.topic in TITLED]
         if command is None or len(things) < 2 or self._table.of(command.tool).adds:
             return meant
