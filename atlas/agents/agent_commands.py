@@ -121,8 +121,8 @@ class Commands:
             if command.tool == UNDO and not result.ok:
                 break  # what was meant to be replaced is still there
         if [(call.name, "about" in call.arguments) for call in calls] == [(FACTS, True)]:
-            if noted := await self._noted(calls[0], results[0], do):
-                texts = [noted]
+            if note := await self._from_notes(calls[0], results[0], do):
+                texts = [note]
             else:  # which nothing that is said next is about
                 del calls[1:], results[1:]
         if pending:
@@ -136,12 +136,12 @@ class Commands:
         await emit(TextDelta(text))
         return replace(answer_of(calls, results, text), pending=pending, tainted=tainted)
 
-    async def _noted(self, asked: ToolCall, told: ToolResult, do: Do) -> str:
+    async def _from_notes(self, question: ToolCall, answer: ToolResult, do: Do) -> str:
         """Return what the notes hold of something that nobody told; "" where that is not to be looked up."""
         may_look = any(tool.name == NOTES for tool in await self._tools.listed())
-        if not may_look or not told.ok or told.data.get("facts"):
+        if not may_look or not answer.ok or answer.data.get("facts"):
             return ""
-        result = await do(NOTES, {"words": asked.arguments["about"]})
+        result = await do(NOTES, {"words": question.arguments["about"]})
         return result.text if result.ok and result.data.get("matches") else ""
 
     async def _instead(self, undone: ToolResult, made: ToolResult, do: Do) -> str:

@@ -48,8 +48,8 @@ class Facts:
             return None
         known, facts_told = matches
         is_unknown = meant.question and known.ok and not facts_told
-        noted = await self._noted(meant.question, turn, emit) if meant.question and is_unknown else None
-        return noted or await self._say(known, facts_told, emit)
+        note = await self._from_notes(meant.question, turn, emit) if meant.question and is_unknown else None
+        return note or await self._say(known, facts_told, emit)
 
     async def prepare(self, meant: Understanding, turn: Turn) -> bool:
         """See `Answerer.prepare`."""
@@ -80,7 +80,7 @@ class Facts:
             else None
         )
 
-    async def _noted(self, question: FactQuestion, turn: Turn, emit: Emit) -> AgentAnswer | None:
+    async def _from_notes(self, question: FactQuestion, turn: Turn, emit: Emit) -> AgentAnswer | None:
         """Answer from the notes what nobody asked to be remembered: "where is the wifi password"."""
         if not any(tool.name == SEARCH_NOTES for tool in await self._tools.listed()):
             return None

@@ -319,9 +319,11 @@ async def forget(
     if about := what.get("about"):
         matches = await memory.search(whose, about, fit=what["fit"], most=MOST_FORGOTTEN)
         turns = dict.fromkeys(one.turn for one in matches)
-        each = [await memory.forget(whose, turn=one, by_turn=turn_id) for one in turns]
-        numbers = (sum(one.exchanges for one in each), sum(one.deeds for one in each))
-        gone = Forgotten(*numbers, all(one.scrubbed for one in each[-1:]), all(one.dropped for one in each[-1:]))
+        deletions = [await memory.forget(whose, turn=one, by_turn=turn_id) for one in turns]
+        numbers = (sum(one.exchanges for one in deletions), sum(one.deeds for one in deletions))
+        gone = Forgotten(
+            *numbers, all(one.scrubbed for one in deletions[-1:]), all(one.dropped for one in deletions[-1:])
+        )
         return wording.forgotten(gone, what["span"])
     gone = await memory.forget(whose, _span_of(what), last=what.get("last"), by_turn=turn_id)
     return wording.forgotten(gone, what["span"])

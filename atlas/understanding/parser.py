@@ -556,8 +556,8 @@ class Parser:
                 value = value or before.arguments.get(argument)
             if value and act == _REMINDER and argument == "text":
                 value = self._grammar.slots.as_task(_with_that(value, reading.text))
-            if act == "calendar.find" and (own := self._own_day.search(reading.text)):
-                value = own[0]  # and nobody else's
+            if act == "calendar.find" and (own_day := self._own_day.search(reading.text)):
+                value = own_day[0]  # and nobody else's
             if value:
                 arguments[argument] = value
             elif slot.endswith("!") and argument not in arguments:

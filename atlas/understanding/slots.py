@@ -437,8 +437,8 @@ class Slots:
     def _of_searches(self, command: Command, heard: MaskedSentence) -> Iterator[Command]:
         """Yield a search without the articles, which what is looked for need not hold."""
         arguments = dict(command.arguments)
-        own = self._own_day.search(heard.written) if command.tool == "calendar.find" else None
-        if words := own[0] if own else " ".join(without(str(arguments.get("words", "")).split(), self.tidied)):
+        own_day = self._own_day.search(heard.written) if command.tool == "calendar.find" else None
+        if words := own_day[0] if own_day else " ".join(without(str(arguments.get("words", "")).split(), self.tidied)):
             arguments["words"] = words  # "my birthday" is nobody else's
         yield replace(command, arguments=arguments)
 
