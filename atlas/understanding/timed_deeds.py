@@ -31,6 +31,7 @@ LOOKED_BACK = 3  # exchanges in which "do it tomorrow" may have its deed
 MOST_TIMES = 3
 _ENDED_BY_DOCKING = ("home.clean", "home.mow")
 _TIME = re.compile(r"[@#](\d)")
+_LENGTH = re.compile(r"(?P<time>#\d)")
 _CLOSES = re.compile(r"[@#]\d\W*$")
 _CLAUSE = re.compile(r"[,.;:!?]")
 _EDGES = " ,.;:!?"
@@ -60,6 +61,7 @@ class TimedDeeds:
         self._not_yet, self._before, self._event = (pattern(words, one) for one in ("not_yet", "before", "event"))
         self._it, self._in_turn = pattern(words, "pronoun"), pattern(words, "in_turn")
         self._others = pattern(words, "others")
+        self._at_that_time, self._past = pattern(words, "then"), pattern(words, "past")
         self._span, self._meanwhile = pattern(words, "span"), pattern(words, "meanwhile")
         self._off, self._back, self._keeps = (pattern(words, one) for one in ("off", "back", "keeps"))
         self._condition, self._comes, self._real = (pattern(words, one) for one in ("condition", "comes", "real"))
@@ -84,7 +86,7 @@ class TimedDeeds:
             return self.cannot_wait(turn.heard, TurnMeaning()) or None
         if (match := self._not_yet.fullmatch(masked)) and _TIME.search(match["rest"]):
             return self._read_anew(self._it.sub(match["thing"], match["rest"], count=1), times, turn)
-        ways = (self._from_till, self._in_turns, self._bounded, self._put_off)
+        ways = (self._from_till, self._in_turns, self._bounded, self._put_off, self._then)
         return next(filter(None, (way(masked, times, turn) for way in ways)), None)
 
     def asked_when(self, turn: DialogueTurn) -> TurnMeaning | None:
@@ -96,6 +98,20 @@ class TimedDeeds:
         rest, before = self._unbound(turn.last.request)
         when = _together([*before, *named]) if len(named) == 1 else None
         return self._later(self._deeds(rest, turn.heard), when) if rest and when else None
+
+    def at_its_time(self, heard: SpokenTurn, meant: TurnMeaning) -> TurnMeaning:
+        """Return deeds for now at the one time beside which they are said: "in ten minutes then all off, please"."""
+        deeds = meant.commands
+        if not deeds or not of_home(deeds) or only_look(deeds) or self._others.search(heard.text):
+            return meant
+        masked, times = self._masked(heard.text) if self._says_when else ("", [])
+        if len(times) != 1 or not {part.kind for part in times[0].parts} & {"clock", "length"}:
+            return meant
+        [mark] = _TIME.finditer(masked)
+        beside = self._bare(_TIME.sub(" ", _clause_at(masked, *mark.span())))
+        if self._until.search(masked) or not beside or self._deeds(beside, heard).commands != deeds:
+            return meant
+        return self._later(meant, times[0].when) or meant
 
     def cannot_wait(self, heard: SpokenTurn, meant: TurnMeaning) -> TurnMeaning:
         """Return what is meant; the wish for a time, where a deed waits for what this house cannot tell."""
@@ -162,7 +178,8 @@ class TimedDeeds:
             deeds = self._deeds(self._turns_on.format(match["thing"]), turn.heard)
             named = self._frames.names_one(match["thing"], turn.names)
             return self._ended(deeds, times[_mark(match["time"])].when) if named else None
-        if not (match := self._until.search(text) or self._lasts.search(text)):
+        ends = self._back.search(text) or self._off.search(text)
+        if not (match := self._until.search(text) or self._lasts.search(text) or (ends and _LENGTH.search(text))):
             return None
         mark, rest = _named(match, "time"), f"{text[: match.start()]} {text[match.end() :]}"
         clause = _clause_at(text, match.start(), match.end())
@@ -212,6 +229,18 @@ class TimedDeeds:
             return self._postponed(turn, when)
         meant = self._deeds(wish, turn.heard)
         return self._later(meant, when) if meant.commands or explained else None
+
+    def _then(self, text: str, times: Sequence[SpokenTime], turn: DialogueTurn) -> TurnMeaning | None:
+        """Return deeds for the time of something that is told before: "they come at six, so the heating on then"."""
+        told, _, wish = text.partition(",")
+        if len(times) != 1 or not _TIME.search(told) or not self._at_that_time.search(wish) or self._past.search(told):
+            return None
+        if "clock" not in {part.kind for part in times[0].parts} and "seconds" not in times[0].when:
+            return None
+        if self._grammar.is_negated(text, turn.names) or self._deeds(self._bare(_TIME.sub(" ", told)), turn.heard):
+            return None
+        deeds = self._deeds(self._bare(self._at_that_time.sub(" ", wish)), turn.heard)
+        return self._later(deeds, times[0].when) if deeds.commands else None
 
     def _postponed(self, turn: DialogueTurn, when: Mapping[str, Any]) -> TurnMeaning | None:
         """Return the last deed for later, and taken back for now: "but not while they eat, so after seven"."""

@@ -56,6 +56,7 @@ from atlas.understanding.uncertain_hearing import UncertainHearing
 from atlas.understanding.unfinished import UnfinishedWishes
 from atlas.understanding.verification import Verification
 from atlas.understanding.wish_clauses import open_wish_clauses
+from atlas.understanding.wishes_in_turn import WishesInTurn
 from atlas.understanding.words_for_others import WordsForOthers
 
 CANCEL_TIMER, SILENCE = "timers.cancel", {"silence": True}
@@ -142,6 +143,7 @@ class Reader:
         self._restrained = RestrainedDeeds(sentences, questions, wanted)
         corrections = Corrections(sentences, turns, slips, questions)
         self._timed_deeds = timed_deeds = TimedDeeds(sentences, wanted)
+        self._wishes_in_turn = WishesInTurn(tables.get("wishes_in_turn", {}), sentences, wanted)
         self._goes_on = goes_on = Continuations(sentences, turns, scopes, questions, words, read_whole)
         requests = Requests(sentences, slips, coverage, goes_on, questions, wanted)
         chances = SecondChances(sentences, turns, wishes, declined, scopes, questions, read_whole, with_chances)
@@ -201,9 +203,11 @@ class Reader:
         if guessed := self._guessed(heard):
             timed = self._timed_deeds.timed(self._turns.beside_history(heard))
             return beside.meaning(timed or self._timed_deeds.cannot_wait(heard, NO_DEED) or guessed)
-        wanted = self._each_task(heard, self._share_wanted(heard) or self._wanted(heard))
+        wanted = self._wishes_in_turn.read(heard, self._share_wanted(heard) or self._wanted(heard))
+        wanted = self._each_task(heard, wanted)
         in_room = self._in_persons_room(heard)
         meant = self._scopes.hold(heard.saying(in_room) if in_room else heard, self._restrained.hold(heard, wanted))
+        meant = self._timed_deeds.at_its_time(heard, meant)
         meant = self._all_taken_back(heard, self._rather_what_rings(heard, self._timed_deeds.cannot_wait(heard, meant)))
         if self._unfinished.breaks_off(heard.text) and not meant:
             meant = TurnMeaning(reply=self._unfinished.says)
