@@ -165,7 +165,7 @@ class Dialogue:
         for call in calls:
             rows = [*self._things(call, results[call.id].get("data"))]
             value = str(call.arguments.get("value"))
-            unlike = [one for one in rows if not _is_so_now(one.state, one.kind, value)]  # "no, two are on"
+            unlike = [one for one in rows if not is_so_now(one.state, one.kind, value)]  # "no, two are on"
             for thing in unlike if call.arguments.get("quantity") == "all" and unlike else rows:
                 things[thing.topic, thing.id] = thing
         tried = tuple(call for message in messages for call in message.calls)
@@ -793,10 +793,10 @@ def _is_meant(call: ToolCall, row: Mapping[str, Any]) -> bool:
     state = row.get("state")
     if not is_question or not isinstance(state, dict):
         return True
-    return _is_so_now(state, str(row.get("kind")), str(call.arguments.get("value")))
+    return is_so_now(state, str(row.get("kind")), str(call.arguments.get("value")))
 
 
-def _is_so_now(state: Mapping[str, Any], kind: str, value: str) -> bool:
+def is_so_now(state: Mapping[str, Any], kind: str, value: str) -> bool:
     """Tell whether a device is in the state that was asked about; whether it may be, in one that none is kept of."""
     wanted = _STATES.get(value)
     if wanted is None:

@@ -232,15 +232,19 @@ class TimedDeeds:
 
     def _then(self, text: str, times: Sequence[SpokenTime], turn: DialogueTurn) -> TurnMeaning | None:
         """Return deeds for the time of something that is told before: "they come at six, so the heating on then"."""
-        told, _, wish = text.partition(",")
-        if len(times) != 1 or not _TIME.search(told) or not self._at_that_time.search(wish) or self._past.search(told):
+        then = self._at_that_time.search(text)
+        told, _, wish = text[: then.start()].rpartition(",") if then else ("", "", "")
+        when, kinds = _together(times), {part.kind for one in times for part in one.parts}
+        if not then or not when or len(_TIME.findall(told)) != len(times) or self._past.search(told):
             return None
-        if "clock" not in {part.kind for part in times[0].parts} and "seconds" not in times[0].when:
+        if "clock" not in kinds and "seconds" not in when:
             return None
-        if self._grammar.is_negated(text, turn.names) or self._deeds(self._bare(_TIME.sub(" ", told)), turn.heard):
+        bare = self._bare(_TIME.sub(" ", told))
+        is_told = not bare or all(one.aside for one in self._frames.clauses(bare))
+        if self._grammar.is_negated(text, turn.names) or not (is_told or not self._deeds(bare, turn.heard)):
             return None
-        deeds = self._deeds(self._bare(self._at_that_time.sub(" ", wish)), turn.heard)
-        return self._later(deeds, times[0].when) if deeds.commands else None
+        deeds = self._deeds(self._bare(f"{wish} {text[then.end() :]}"), turn.heard)
+        return self._later(deeds, when) if deeds.commands else None
 
     def _postponed(self, turn: DialogueTurn, when: Mapping[str, Any]) -> TurnMeaning | None:
         """Return the last deed for later, and taken back for now: "but not while they eat, so after seven"."""

@@ -16,6 +16,7 @@ from dataclasses import dataclass, fields, replace
 
 from atlas.conversation import HOUSE, Turn
 from atlas.understanding.about_deeds import AboutDeeds
+from atlas.understanding.answered_conditions import AnsweredConditions
 from atlas.understanding.answering import FactQuestion
 from atlas.understanding.choices import Choices, ChoiceWords
 from atlas.understanding.clarifications import Clarifications
@@ -150,6 +151,7 @@ class Reader:
         about_deeds = AboutDeeds(tables.get("about_deeds", {}), sentences, questions, wanted)
         self._is_yes, self._by_a_word = requests.is_yes, goes_on.named_by_a_word
         self._chances, self._verification = chances, Verification(sentences, coverage, chances, questions, with_chances)
+        self._conditions = AnsweredConditions(tables.get("answered_conditions", {}), sentences, with_chances)
         self._steps_as_spoken = (
             *(goes_on.dictation, goes_on.words_for_another, requests.courtesy),
             *(goes_on.told_moment, corrections.moved, corrections.only_then, goes_on.with_its_end),
@@ -200,6 +202,8 @@ class Reader:
             return beside
         if unsure := self._hearing.one_of(turn, lambda other: self.understand(other, names)):
             return beside.meaning(unsure)
+        if answered := self._conditions.answered(self._turns.beside_history(heard)):
+            return beside.meaning(answered)
         if guessed := self._guessed(heard):
             timed = self._timed_deeds.timed(self._turns.beside_history(heard))
             return beside.meaning(timed or self._timed_deeds.cannot_wait(heard, NO_DEED) or guessed)

@@ -71,11 +71,11 @@ class WishesInTurn:
         if not _are_deeds(after) or len(both) == len(before) or undoes_itself(both):
             return None
         lost = [one for one in both if one not in whole.commands]
-        return replace(whole, commands=both, choices=None, reply="", half=None) if lost and _holds(both, whole) else None
+        return (
+            replace(whole, commands=both, choices=None, reply="", half=None) if lost and _holds(both, whole) else None
+        )
 
-    def _after(
-        self, first: str, before: Sequence[Command], second: str, heard: SpokenTurn
-    ) -> Sequence[Command]:
+    def _after(self, first: str, before: Sequence[Command], second: str, heard: SpokenTurn) -> Sequence[Command]:
         """Return the deeds of a second wish: the same in another place, behind the first ones, or by itself."""
         frames, names = self._sentences.frames, heard.names
         rooms = frames.rooms_in(first, names)
