@@ -78,6 +78,7 @@ class Continuations:
         self._calls_off, self._taken_over = pattern(called_off, "says"), pattern(called_off, "taken_over")
         self._any_event = pattern(sentences.grammar.tables, "any_event")
         self._cancel_it: str = called_off.get("means", "")
+        self._says_when: str = sentences.grammar.tables.get("timed_deeds", {}).get("says_when", "")
 
     # ── answers ─────────────────────────────────────────────────────────────────────────────────────
 
@@ -464,6 +465,8 @@ class Continuations:
             if not commands:
                 return None
             made += commands
+        if not made and self._relative_moments.leaves_open(turn.text) and self._relative_moments.tells(turn.text):
+            return TurnMeaning(reply=self._says_when) if self._says_when else NO_DEED
         return leaning(tuple(made)) if made else None
 
     def with_its_end(self, turn: DialogueTurn) -> TurnMeaning | None:
@@ -515,10 +518,12 @@ class Continuations:
         parse = self._sentences.parse(moment.text, turn.names, turn.room)
         is_wish = parse.act == REMINDER and parse.chance >= SURE_OF_THE_ACT
         is_bare = self._relative_moments.tells_no_more(moment)
-        if not (is_wish or is_bare or self._relative_moments.tells(turn.text)) or not moment.thing.name:
+        if not (is_wish or is_bare or self._relative_moments.tells(turn.text)):
             return []
         words = self._relative_moments.duty(moment.text) or (" ".join(parse.phrases("T")) if is_wish else "")
         text = self._sentences.grammar.slots.as_task(words) or moment.thing.name
+        if not text:
+            return []
         when = moment.when if " at " in moment.when or not is_bare else f"{moment.when} at {moment.thing.at[11:16]}"
         return [Command(REMINDER, {"text": text, "when": when})]
 

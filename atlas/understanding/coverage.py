@@ -27,7 +27,7 @@ _TIMES = ("{WHEN}", "{DELAY}", "{DURATION}")
 _COUNTED = (*_TIMES, "{N}")
 _WORD = re.compile(r"[ -]\w+")
 _MORE = re.compile(r"(?:, | und | and )([A-ZÄÖÜ]\w+)[.!]?")
-_NUMBER_WORDS = 4  # "twenty one point five"
+_NUMBER_WORDS = 5  # "twenty one and a half"
 _NUMBER = re.compile(r"\d+(?:[.:]\d+)?")
 
 

@@ -70,6 +70,7 @@ class Grammar:
         self._written = re.compile(rf"\b(?:{'|'.join(numbers[::-1]) or _NUMBER})\b", re.IGNORECASE)
         half = tables.get("and_a_half", "(?!)")
         self._halves = re.compile(rf"\b({'|'.join(numbers[::-1]) or '(?!)'}){half}\b", re.IGNORECASE)
+        self._half_behind = re.compile(rf"\b(\d+){half}\b", re.IGNORECASE)
         self._counted = re.compile(rf"\b({'|'.join(numbers[::-1]) or '(?!)'})(?={tables['units']})", re.IGNORECASE)
         self._marks = Rewrites(tables["marks"])
         self._rewrites = Rewrites(tables["rewrites"])
@@ -201,7 +202,8 @@ class Grammar:
         """Return the words with every number that is written out as digits."""
         words = self._halves.sub(lambda match: f"{self._numbers[match[1].lower()]}.5", words)
         words = _FRACTION.sub(lambda match: f"{float(sum(map(Fraction, match[0].split()))):.4g}", words)
-        return self._written.sub(lambda match: self._numbers.get(match[0].lower()) or str(number_of(match[0])), words)
+        words = self._written.sub(lambda match: self._numbers.get(match[0].lower()) or str(number_of(match[0])), words)
+        return self._half_behind.sub(r"\1.5", words)
 
     def _matched(self, text: str) -> tuple[Command, ...]:
         """Return what one match of the whole text says."""

@@ -74,6 +74,11 @@ class RelativeMoments:
         """Whether words only ask to be told: "let me know half an hour before"."""
         return bool(self._tells.search(text))
 
+    def leaves_open(self, text: str) -> bool:
+        """Whether words count back from something that they do not name: "tell me twenty minutes before"."""
+        ways = (self._by_length.match(text, one.end) for one in durations.find_in_any_language(text))
+        return any(one["before"] and not one.groupdict().get("named") for one in ways if one)
+
     def tells_no_more(self, moment: ToldMoment) -> bool:
         """Whether a sentence behind a reminder only says when it is to come too: "ten minutes before as well"."""
         rest = " ".join(moment.text.replace(moment.when, " ").split()).strip(" .,!")
@@ -175,6 +180,8 @@ class RelativeMoments:
         """Return the things with a moment that were spoken of last; several only where words mean each of them."""
         for at, exchange in enumerate(exchanges[:EVENTS_BACK]):
             things = [thing for thing in exchange.things if thing.at]
+            if not things and _date(exchange.day):
+                return [Referent("", "", "", "", at=exchange.day)]  # "when is Easter?", "remind me a week before"
             if not things:
                 continue
             before = [one for earlier in exchanges[at + 1 : at + 2] for one in earlier.things]
