@@ -597,6 +597,18 @@ class Continuations:
         later = turn.parse.act == LATER and turn.parse.chance >= MOST_SURE
         return later and any(one.tool in SWITCHED for one in meant)
 
+    def another_one(self, turn: DialogueTurn, meant: TurnMeaning) -> TurnMeaning:
+        """Return what is meant, of the other one, where a turn wants that and was read of the one before."""
+        before, text = {thing.name for thing in turn.last.things}, turn.heard.text
+        devices = {str(one.due_arguments.get("device", "")) for one in meant.commands}
+        named = any(one.casefold() in text.casefold() for one in devices)
+        if not devices or not devices <= before or named or only_look(meant.commands):
+            return meant
+        if not self._dialogue.means_another(text):
+            return meant
+        other = self._dialogue.other_than(meant.commands, turn.exchanges, turn.names)
+        return replace(meant, commands=other) if other else self._questions.which_device
+
     def devices_before(self, turn: DialogueTurn) -> TurnMeaning | None:
         """Return what is wanted of the devices just spoken of: "right, I'm in, shut it"; "half"."""
         before = [thing.name for thing in turn.last.things if thing.topic == "home"]

@@ -535,6 +535,13 @@ class Dialogue:
         refers = self._refers.search(self._grammar.plain_words(text))
         return refers is not None and refers.lastgroup == "other"
 
+    def other_than(
+        self, commands: Sequence[Command], exchanges: Sequence[EarlierTurn], names: Names
+    ) -> tuple[Command, ...]:
+        """Return deeds on the other one than was spoken of last; `()` where nobody can tell which that is."""
+        other = _other(exchanges, names) if exchanges and exchanges[0].things else None
+        return tuple(self.of(one, other) for one in commands) if other else ()
+
     def _one_of_these(self, meant: Mapping[Referent, tuple[Command, ...]]) -> tuple[Command, ...] | Choices | None:
         """Return what "it" means when the words fit but one thing; of two, and of more, a question."""
         choices = [MeaningChoice(self._label(thing), made) for thing, made in meant.items()]
@@ -834,6 +841,9 @@ def _other(exchanges: Sequence[EarlierTurn], names: Names) -> Referent | None:
     ]
     if not beside and one.kind == "lock":  # two doors, each in a room of its own
         beside = [device for device in names.devices if device.kind == one.kind and device != one]
+    if len(beside) > 1:  # of three lamps the one that was spoken of before this one
+        before = next((exchange.things for exchange in exchanges[1:] if exchange.things), ())
+        beside = [device for device in beside if [device.name] == [thing.name for thing in before]]
     if len(beside) != 1 or (beside[0].shape or one.shape) != one.shape:
         return None
     return replace(exchanges[0].things[0], name=beside[0].name, id=beside[0].name, state={})

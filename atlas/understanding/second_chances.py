@@ -84,9 +84,12 @@ class SecondChances:
         if parse.act in SILENT and parse.chance >= SURE_OF_SILENCE:
             return unsure
         another = parse.act not in SILENT and parse.chance >= LIKELY_IN_PART  # "send him home, he's too loud"
+        another_one = self._turns.dialogue.means_another(text)
         for part, rest in parts_of(text):
             meant = self._read_whole(heard.saying(part))
             commands = meant.commands
+            if another_one and not self._turns.dialogue.means_another(part):
+                continue  # "the other one can go off, nobody needs it": "it" is not the first one
             if not commands or (
                 commands[-1].tool in ADDING and not all(one.aside for one in self._frames.clauses(rest))
             ):

@@ -207,7 +207,8 @@ class Reader:
         if guessed := self._guessed(heard):
             timed = self._timed_deeds.timed(self._turns.beside_history(heard))
             return beside.meaning(timed or self._timed_deeds.cannot_wait(heard, NO_DEED) or guessed)
-        wanted = self._wishes_in_turn.read(heard, self._share_wanted(heard) or self._wanted(heard))
+        wanted = self._share_wanted(heard) or self._wanted(heard)
+        wanted = self._wishes_in_turn.read(heard, self._goes_on.another_one(self._turns.beside_history(heard), wanted))
         wanted = self._each_task(heard, wanted)
         in_room = self._in_persons_room(heard)
         meant = self._scopes.hold(heard.saying(in_room) if in_room else heard, self._restrained.hold(heard, wanted))

@@ -44,6 +44,7 @@ class WordsForOthers:
         self._ways: Sequence[Mapping[str, str]] = words.get("ways", ())
         self._told: str = words.get("told", "(?!)")
         self._pronouns: Mapping[str, str] = words.get("pronouns", {})
+        self._several = frozenset(words.get("several", ()))  # pronouns that nobody needs to have been named for
         self._articles: Mapping[str, str] = words.get("articles", {})
         self._no_words, self._aside = pattern(words, "no_words"), pattern(words, "aside")
         self._behind = Rewrites(words.get("behind", ()), self._parts).written
@@ -70,19 +71,23 @@ class WordsForOthers:
                 continue
             who, given = match["who"].casefold(), match.groupdict()
             article = self._articles.get((given.get("article") or "").casefold(), "")
-            they = self._pronouns.get(who, "")
+            there = (given.get("there") or "").casefold()
+            elsewhere = there or given.get("upstairs")  # "tell them upstairs …": whoever is there
+            they = "" if elsewhere and who in self._several else self._pronouns.get(who, "")
             called = () if they else self._joint.split(match["who"])
             people = tuple(
                 filter(None, (self._person(one, names, bool(way.get("left") or way.get("asks"))) for one in called))
             )
             room = "" if they or people else self._room_of(who, names)
-            if not (they or people or room):
+            called_there = (one.name for one in names.rooms if there in map(str.casefold, one.all_names))
+            room = room or next(called_there, "") if there else room
+            if not (they or people or room or elsewhere):
                 continue
             words, named_room = self._without_asides(match["text"], names)
             if not words and not given.get("again"):
                 words, named_room = match["text"], ""
             gender = they or article or self._sounding(people)
-            safe = len(people) < 2 and not (others and not they) and not room
+            safe = len(people) < 2 and not (others and not they) and bool(people or they)
             words = self._said_to(words, gender, people, names, asks=bool(way.get("asks"))) if safe else words
             words = self._behind(words).strip(" ,;")
             if words or given.get("again"):
@@ -128,7 +133,9 @@ class WordsForOthers:
     def _compiled(self, names: Names) -> Sequence[re.Pattern[str]]:
         people = sorted({*names.people, *(other for other, _ in names.called), *self._kin}, key=len, reverse=True)
         one = "|".join(map(re.escape, people)) or "(?!)"
-        who = filled(self._parts.get("who", "{one}"), {**self._parts, "one": one})
+        places = sorted({name for room in names.rooms for name in room.all_names}, key=len, reverse=True)
+        rooms = "|".join(map(re.escape, places)) or "(?!)"
+        who = filled(self._parts.get("who", "{one}"), {**self._parts, "one": one, "rooms": rooms})
         every = [*(way["says"] for way in self._ways), self._told]
         return [re.compile(filled(way, {**self._parts, "who": who}), re.IGNORECASE) for way in every]
 
