@@ -31,6 +31,7 @@ from atlas.understanding.which import Which
 from atlas.understanding.words_for_others import WordsForAnother, WordsForOthers
 
 MORE_TIME = "timers.add"  # which is of the timer that was just spoken of
+TIMERS = "timers"
 SWITCHED = ("home.turn", "home.open", "home.close", "home.lock", "home.unlock")  # that twice is as good as once
 _AT_A_MOMENT = ("reminders.add", "alarms.set", "calendar.add", "calendar.list", "calendar.free", LATER)
 _ENDS = " .,!?"  # around a name that is said alone
@@ -596,6 +597,19 @@ class Continuations:
         """Whether deeds would be done at once that a turn wants at another time: "at ten it should go off"."""
         later = turn.parse.act == LATER and turn.parse.chance >= MOST_SURE
         return later and any(one.tool in SWITCHED for one in meant)
+
+    def by_its_request(self, turn: DialogueTurn, meant: TurnMeaning) -> TurnMeaning:
+        """Return what is meant, of the nameless timer whose wish named it: "I've an egg on, four minutes", "the egg"."""
+        timers = [(thing, one.request) for one in turn.exchanges for thing in one.things if thing.topic == TIMERS]
+        known = {thing.name.casefold() for thing, _ in timers}
+        commands = []
+        for one in meant.commands:
+            name = str(one.arguments.get("name", "")).casefold()
+            of_one = one.topic == TIMERS and name and name not in known and not self._table.of(one.tool).adds
+            words = re.compile(rf"\b{re.escape(name)}\b", re.IGNORECASE)
+            named = {thing.id for thing, text in timers if of_one and not thing.name and words.search(text)}
+            commands.append(replace(one, arguments={**one.arguments, "name": named.pop()}) if len(named) == 1 else one)
+        return replace(meant, commands=tuple(commands))
 
     def another_one(self, turn: DialogueTurn, meant: TurnMeaning) -> TurnMeaning:
         """Return what is meant, of the other one, where a turn wants that and was read of the one before."""

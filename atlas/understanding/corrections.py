@@ -47,6 +47,7 @@ class Corrections:
         self._surely_amends, self._beside_values = pattern(amended, "says"), pattern(amended, "beside")
         self._corrects, self._corrects_one = act_pattern(tables, "corrects"), act_pattern(tables, "corrects_one")
         self._all_the_way, self._part_way = act_pattern(tables, "all_the_way"), act_pattern(tables, "part_way")
+        self._amount_anew = act_pattern(tables, "amount_anew")
         self._instead = act_pattern(tables, "instead")
         talk: Mapping[str, str] = tables["dialogue"]
         self._stops, self._other_way = pattern(talk, "stops"), pattern(talk, "other_way")
@@ -218,6 +219,23 @@ class Corrections:
         made = self._sentences.commands(match["wish"], turn.names, turn.room)
         alike = [(one.tool, one.arguments.get("on")) for one in made] == [(call.name, call.arguments.get("on"))]
         return leaning((Command(UNDO, {}), *made)) if alike and name_any(made) else None
+
+    def another_amount(self, turn: DialogueTurn) -> TurnMeaning | None:
+        """Return one thing of a list with another amount: "make the lemons five", "the potatoes rather three"."""
+        match = self._amount_anew.fullmatch(turn.heard.text.strip(" .,!"))
+        slots = self._sentences.grammar.slots
+        if match is None or not slots.is_amount(match["amount"]):
+            return None
+        item, last = match["item"].casefold(), turn.last.last
+        for exchange in turn.exchanges if last and last.name.startswith("lists.") else ():
+            things = [one.name for one in exchange.things if one.topic == "lists" and item in one.name.casefold()]
+            anew = slots.with_amount(things[0], match["amount"]) if len(things) == 1 and exchange.last else ""
+            if not anew or exchange.last is None:
+                continue
+            given = {key: value for key, value in exchange.last.arguments.items() if key == "list"}
+            changes = (Command("lists.remove", {"items": things, **given}), Command("lists.add", {"items": [anew], **given}))
+            return leaning(changes)
+        return None
 
     def another_thing(self, turn: DialogueTurn) -> TurnMeaning | None:
         """Return one thing of a list for another: tomatoes were put on it, "no, potatoes"."""

@@ -164,7 +164,8 @@ class Reader:
             *(requests.how_things_are, declined.to_nobody, goes_on.not_after_all, declined.retraction),
             *(goes_on.answer, goes_on.which_device, goes_on.elsewhere, goes_on.nowhere),
             *(goes_on.at_another_time, requests.mere_yes, goes_on.one_of_several),
-            *(corrections.all_the_way, corrections.instead, corrections.another_thing, goes_on.how_much_of_nothing),
+            *(corrections.all_the_way, corrections.instead, corrections.another_amount, corrections.another_thing),
+            goes_on.how_much_of_nothing,
             *(corrections.set_anew, corrections.of_last_deed, corrections.as_parsed),
             *(corrections.left_alone, goes_on.repetition),
             *(corrections.of_itself, declined.withdrawal, declined.unfinished_wish, requests.at_several_moments),
@@ -208,7 +209,9 @@ class Reader:
             timed = self._timed_deeds.timed(self._turns.beside_history(heard))
             return beside.meaning(timed or self._timed_deeds.cannot_wait(heard, NO_DEED) or guessed)
         wanted = self._share_wanted(heard) or self._wanted(heard)
-        wanted = self._wishes_in_turn.read(heard, self._goes_on.another_one(self._turns.beside_history(heard), wanted))
+        turn_beside = self._turns.beside_history(heard)
+        wanted = self._goes_on.by_its_request(turn_beside, self._goes_on.another_one(turn_beside, wanted))
+        wanted = self._wishes_in_turn.read(heard, wanted)
         wanted = self._each_task(heard, wanted)
         in_room = self._in_persons_room(heard)
         meant = self._scopes.hold(heard.saying(in_room) if in_room else heard, self._restrained.hold(heard, wanted))
