@@ -599,7 +599,7 @@ class Continuations:
         return later and any(one.tool in SWITCHED for one in meant)
 
     def by_its_request(self, turn: DialogueTurn, meant: TurnMeaning) -> TurnMeaning:
-        """Return what is meant, of the nameless timer whose wish named it: "I've an egg on, four minutes", "the egg"."""
+        """Return what is meant, of the nameless timer whose wish named it: "I've an egg on, four minutes"."""
         timers = [(thing, one.request) for one in turn.exchanges for thing in one.things if thing.topic == TIMERS]
         known = {thing.name.casefold() for thing, _ in timers}
         commands = []
@@ -616,7 +616,7 @@ class Continuations:
         before, text = {thing.name for thing in turn.last.things}, turn.heard.text
         devices = {str(one.due_arguments.get("device", "")) for one in meant.commands}
         named = any(one.casefold() in text.casefold() for one in devices)
-        if not devices or not devices <= before or named or only_look(meant.commands):
+        if len(meant.commands) != 1 or not devices <= before or named or only_look(meant.commands):
             return meant
         if not self._dialogue.means_another(text):
             return meant

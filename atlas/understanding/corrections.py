@@ -233,7 +233,10 @@ class Corrections:
             if not anew or exchange.last is None:
                 continue
             given = {key: value for key, value in exchange.last.arguments.items() if key == "list"}
-            changes = (Command("lists.remove", {"items": things, **given}), Command("lists.add", {"items": [anew], **given}))
+            changes = (
+                Command("lists.remove", {"items": things, **given}),
+                Command("lists.add", {"items": [anew], **given}),
+            )
             return leaning(changes)
         return None
 

@@ -215,7 +215,7 @@ class Reader:
         wanted = self._each_task(heard, wanted)
         in_room = self._in_persons_room(heard)
         meant = self._scopes.hold(heard.saying(in_room) if in_room else heard, self._restrained.hold(heard, wanted))
-        meant = self._timed_deeds.at_its_time(heard, meant)
+        meant = self._timed_deeds.at_its_time(heard, replace(meant, commands=_once(meant.commands)))
         meant = self._all_taken_back(heard, self._rather_what_rings(heard, self._timed_deeds.cannot_wait(heard, meant)))
         if self._unfinished.breaks_off(heard.text) and not meant:
             meant = TurnMeaning(reply=self._unfinished.says)
@@ -406,6 +406,11 @@ class Reader:
         meant = self.read(text, names)
         tools = {command.tool for command in meant.commands} | set(meant.half.tools if meant.half else ())
         return self.grammar.wants_silence(text) or any(tool.startswith(RINGING_TOOLS) for tool in tools)
+
+
+def _once(commands: Sequence[Command]) -> tuple[Command, ...]:
+    """Return commands without a deed on devices that is among them already."""
+    return tuple(one for at, one in enumerate(commands) if one.topic != "home" or one not in commands[:at])
 
 
 def _changing(exchanges: Sequence[EarlierTurn]) -> EarlierTurn:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -106,3 +107,85 @@ async def test_what_depends_on_the_answer_before_is_done_only_where_it_must(
     language: str, look: str, wish: str, done: list[tuple[str, Any]]
 ) -> None:
     assert await deeds(house(language, "Wohnzimmer" if language == "de" else "Living Room"), look, wish) == done
+
+
+OTHERS = [
+    ("en", ("ceiling light on", "And the other one can go off, nobody needs it"), [("home.turn", "Reading Lamp")]),
+    ("de", ("Leselampe an", "Die andere kannst du ausmachen, die braucht kein Mensch"), [("home.turn", "Deckenlampe")]),
+]
+
+
+@for_every("language, sentences, done", OTHERS)
+async def test_the_other_one_is_never_the_one_before(
+    language: str, sentences: tuple[str, ...], done: list[tuple[str, Any]]
+) -> None:
+    room = "Wohnzimmer" if language == "de" else "Living Room"
+    assert await deeds(house(language, room), *sentences) in (done, [])
+
+
+AMOUNTS = [
+    (
+        "en",
+        "add three lemons to the shopping list",
+        "Make the lemons five, actually",
+        ["three lemons"],
+        ["five lemons"],
+    ),
+    ("de", "setz drei Zitronen auf die Liste", "Die Zitronen lieber fünf", ["drei Zitronen"], ["fünf Zitronen"]),
+]
+
+
+@for_every("language, first, text, gone, added", AMOUNTS)
+async def test_one_thing_of_a_list_gets_another_amount(
+    language: str, first: str, text: str, gone: list[str], added: list[str]
+) -> None:
+    german = language == "de"
+    talk = Talk(open_grammar(language), "Küche" if german else "Kitchen", GERMAN_NAMES if german else NAMES)
+    assert await deeds(talk, first, text) == [("lists.remove", gone), ("lists.add", added)]
+
+
+async def test_a_nameless_timer_is_known_by_the_wish_that_set_it() -> None:
+    talk = house("en", "Kitchen")
+    await talk.say("I've an egg on, set a timer for four minutes")
+    talk.calls()
+    await talk.say("cancel the egg timer")
+    assert talk.calls() == [("timers.cancel", {"name": "timer_1"})]
+
+
+@for_every(
+    "language, text",
+    [("en", "remind me ten minutes before"), ("de", "erinner mich zehn Minuten vorher an den Zug")],
+)
+async def test_nothing_is_counted_back_from_what_nobody_named(language: str, text: str) -> None:
+    assert await deeds(house(language, "Hall"), text) == []
+
+
+@for_every(
+    "language, text, degrees",
+    [
+        ("en", "set the thermostat to nineteen and a half", 19.5),
+        ("en", "set the thermostat to twenty one and a half please", 21.5),
+        ("de", "Büroheizung auf achtzehneinhalb", 18.5),
+    ],
+)
+async def test_half_a_degree_is_not_lost(language: str, text: str, degrees: float) -> None:
+    talk = house(language, "Living Room")
+    await talk.say(text)
+    assert [call.get("temperature") for _, call in talk.calls()] == [degrees]
+
+
+MESSAGES = [
+    ("en", "tell Ben in the study she should hurry up", "study", "hurry"),
+    ("de", "sag Ben im Büro, dass das Essen fertig ist", "büro", "essen"),
+]
+
+
+@for_every("language, text, place, words", MESSAGES)
+async def test_where_somebody_is_is_no_part_of_what_they_hear(language: str, text: str, place: str, words: str) -> None:
+    names = replace(GERMAN_NAMES if language == "de" else NAMES, people=("Ben",))
+    talk = Talk(open_grammar(language), "Küche" if language == "de" else "Kitchen", names)
+    await talk.say(text)
+    [(tool, given)] = talk.calls()
+    assert (tool, str(given["room"]).casefold()) == ("broadcast.say", place)
+    assert words in str(given["text"]).casefold()
+    assert place not in str(given["text"]).casefold()
