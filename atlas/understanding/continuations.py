@@ -602,6 +602,8 @@ class Continuations:
         """Return what is meant, of the nameless timer whose wish named it: "I've an egg on, four minutes"."""
         timers = [(thing, one.request) for one in turn.exchanges for thing in one.things if thing.topic == TIMERS]
         known = {thing.name.casefold() for thing, _ in timers}
+        if any(call.name == UNDO for one in turn.exchanges for call in one.calls):
+            return meant  # another one may have come in its place
         commands = []
         for one in meant.commands:
             name = str(one.arguments.get("name", "")).casefold()

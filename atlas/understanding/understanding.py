@@ -409,8 +409,9 @@ class Reader:
 
 
 def _once(commands: Sequence[Command]) -> tuple[Command, ...]:
-    """Return commands without a deed on devices that is among them already."""
-    return tuple(one for at, one in enumerate(commands) if one.topic != "home" or one not in commands[:at])
+    """Return commands without what sets devices as one before it did; "louder, louder" is twice as much."""
+    set_once = [one for one in commands if one.topic == "home" and one.tool != "home.adjust"]
+    return tuple(one for at, one in enumerate(commands) if one not in set_once or one not in commands[:at])
 
 
 def _changing(exchanges: Sequence[EarlierTurn]) -> EarlierTurn:

@@ -17,7 +17,7 @@ from atlas.conversation import Message, ToolCall
 from atlas.understanding.command_traits import only_look
 from atlas.understanding.coverage import undoes_itself
 from atlas.understanding.dialogue_turn import SpokenTurn, Understand
-from atlas.understanding.home_tools import TARGETS
+from atlas.understanding.home_tools import CLEANS, TARGETS
 from atlas.understanding.meaning import TurnMeaning
 from atlas.understanding.names import Names
 from atlas.understanding.patterns import act_pattern, pattern
@@ -26,6 +26,7 @@ from atlas.understanding.slots import Command
 
 LONGEST_CHARACTERS = 200
 MOST_JOINTS = 3
+MOST_OTHERS = 1  # deeds of one wish on anything but devices
 _MARKS = " ,.;:!?"
 _ONE_BY_ONE = ("home.", "later.do", "alarms.set", "reminders.add", "timers.start")  # deeds that do not mix
 
@@ -59,8 +60,8 @@ class WishesInTurn:
     def _both(self, first: str, second: str, heard: SpokenTurn, whole: TurnMeaning) -> TurnMeaning | None:
         negated, names = self._sentences.grammar.is_negated, heard.names
         if self._leaves.fullmatch(first):  # "leave that as it is, but remind me at ten"
-            after = self._wanted(heard.saying(second))
-            return after if _are_deeds(after.commands) else None
+            beside = self._wanted(heard.saying(second))
+            return beside if _are_deeds(beside.commands) else None
         if negated(first, names) or self._sentences.frames.is_to_somebody(heard.text, names):
             return None
         before = self._wanted(heard.saying(first)).commands
@@ -68,9 +69,11 @@ class WishesInTurn:
             return None
         after = self._after(first, before, second, heard)
         both = (*before, *(one for one in after if one not in before))
+        if any(one.tool == CLEANS for one in before) and any(one.tool == CLEANS for one in after):
+            return None  # "get the hoover out and do the kitchen" is one deed
         if not _are_deeds(after) or len(both) == len(before) or undoes_itself(both):
             return None
-        lost = [one for one in both if one not in whole.commands]
+        lost = [one for one in both if one not in whole.commands and not _is_set_anyway(one, whole.commands)]
         return (
             replace(whole, commands=both, choices=None, reply="", half=None) if lost and _holds(both, whole) else None
         )
@@ -103,7 +106,15 @@ class WishesInTurn:
 
 def _are_deeds(commands: Sequence[Command]) -> bool:
     """Whether commands change something, and may stand one after the other."""
-    return bool(commands) and not only_look(commands) and all(one.tool.startswith(_ONE_BY_ONE) for one in commands)
+    others = [one for one in commands if one.topic != "home"]
+    known = all(one.tool.startswith(_ONE_BY_ONE) for one in commands)
+    return bool(commands) and not only_look(commands) and known and len(others) <= MOST_OTHERS
+
+
+def _is_set_anyway(deed: Command, commands: Sequence[Command]) -> bool:
+    """Whether a deed turns on what other commands set, which turns it on as well: "on, but dim"."""
+    sets = [one.arguments.get("device") for one in commands if one.tool == "home.set"]
+    return deed.tool == "home.turn" and deed.arguments.get("on") is True and deed.arguments.get("device", "") in sets
 
 
 def _holds(both: Sequence[Command], whole: TurnMeaning) -> bool:
