@@ -45,7 +45,9 @@ class WishesInTurn:
         """Return all wishes of a turn, where `whole` has only some of them or is a question; else `whole`."""
         text = heard.text
         joints = [*self._joint.finditer(text)]
-        if not 0 < len(joints) <= MOST_JOINTS or len(text) > LONGEST_CHARACTERS or self._unless.search(text):
+        if not 0 < len(joints) <= MOST_JOINTS or len(text) > LONGEST_CHARACTERS:
+            return whole
+        if self._unless.search(self._leaves.sub("", text, count=1)):
             return whole
         if whole.commands and not _are_deeds(whole.commands):
             return whole
