@@ -47,7 +47,8 @@ class WishesInTurn:
         joints = [*self._joint.finditer(text)]
         if not 0 < len(joints) <= MOST_JOINTS or len(text) > LONGEST_CHARACTERS:
             return whole
-        if self._unless.search(self._leaves.sub("", text, count=1)):
+        left = self._leaves.fullmatch(text[: joints[0].start()].strip(_MARKS))
+        if self._unless.search(text[joints[0].end() :] if left else text):
             return whole
         if whole.commands and not _are_deeds(whole.commands):
             return whole
