@@ -71,9 +71,6 @@ class Continuations:
         self._relative_moments = RelativeMoments(sentences.grammar.tables.get("relative_moments", {}))
         self._table: SpokenTools = open_spoken_tools()
         called_off = sentences.grammar.tables.get("called_off", {})
-        self._leaves_out = pattern(sentences.grammar.tables, "leaves_out")
-        self._says_yes = pattern(sentences.grammar.tables["left"], "yes")
-        self._another_one = pattern(sentences.grammar.tables["dialogue"], "another_one")
         self._spares = pattern(sentences.grammar.tables["dialogue"], "spares")
         self._whom: str = sentences.grammar.tables["dialogue"].get("whom", "")
         self._calls_off, self._taken_over = pattern(called_off, "says"), pattern(called_off, "taken_over")
@@ -180,8 +177,6 @@ class Continuations:
             people = (turn.names.person(text.strip(_ENDS)),)
         elif words.they and not (people := tuple(self._meant_by(words.they, turn))):
             before = _passed_on(turn.last)
-            if before is None and {one.kind for one in turn.last.things} == {"vacuum"}:
-                return self._told_to_it(words.text, turn)
             if before is None or "person" in before.arguments:
                 return TurnMeaning(reply=self._whom) if self._whom else None
             words = replace(words, room=words.room or str(before.arguments.get("room", "")))
@@ -203,11 +198,6 @@ class Continuations:
         if words.they and len(made) > 1:
             return self._questions.among(made[:MOST_PARSED])
         return leaning((*(command for one in made for command in one.commands), *beside))
-
-    def _told_to_it(self, text: str, turn: DialogueTurn) -> TurnMeaning | None:
-        """Return the deed that a robot is told, which is no person: "tell him to go back"."""
-        parse = self._sentences.parse(text, turn.names, turn.room, turn.before)
-        return leaning(parse.commands) if parse.is_of_devices and parse.is_sure() else None
 
     def _without_deed(self, message: str, turn: DialogueTurn) -> tuple[str, tuple[Command, ...]]:
         """Return words without a deed of the house behind them: "tell Poppy tea's ready, and turn the oven off"."""
@@ -257,17 +247,6 @@ class Continuations:
         return leaning((Command(before.name, {**before.arguments, "text": more}),)) if more else None
 
     # ── the same again, elsewhere or with more ──────────────────────────────────────────────────────
-
-    def elsewhere(self, turn: DialogueTurn) -> TurnMeaning | None:
-        """Return what could not be done, for what is named now: "there are no fans here", "the one in the bedroom"."""
-        if not turn.last.tried or turn.last.calls or self._sets_a_scene(turn):
-            return None
-        if self._says_yes.fullmatch(turn.heard.text.strip(" .,!")):
-            return None
-        call = turn.last.tried[-1]
-        words = self._follow_ups.same_elsewhere(turn.text) or self._sentences.grammar.plain_words(turn.text)
-        meant = self._dialogue.elsewhere(call, (), words, turn.names, turn.room)
-        return leaning((meant,)) if meant and meant.arguments != call.arguments else None
 
     def at_another_time(self, turn: DialogueTurn) -> TurnMeaning | None:
         """Return what could not be done as it was said, at the time named now: "say at which times", "at 8 and 20"."""
@@ -392,27 +371,6 @@ class Continuations:
         surely = self._taken_over.search(reason) or (match["surely"] and not reason)
         surely = surely and not again  # of a series only the next may be meant
         return leaning(cancels) if surely else self._questions.whether(self._cancel_it, cancels)
-
-    def left_out(self, turn: DialogueTurn) -> TurnMeaning | None:
-        """Return what leaves out the alarm just set: "leave it off tomorrow"; one that rings once is cancelled."""
-        last, match = turn.last.last, self._leaves_out.fullmatch(turn.heard.text.strip(" .,!"))
-        if match is None or last is None or last.name != "alarms.set" or len(turn.last.things) != 1:
-            return None
-        parts = [part for one in moments.find(str(last.arguments.get("when"))) for part in one.parts]
-        if any(part.kind == "often" for part in parts):
-            skips = {"name": turn.last.things[0].id, **({"day": match["day"]} if match["day"] else {})}
-            return leaning((Command("alarms.skip", skips),))
-        return leaning((Command("alarms.cancel", {"name": turn.last.things[0].id}),))
-
-    def unknown_one(self, turn: DialogueTurn) -> TurnMeaning | None:
-        """Return the question which, of one that nobody knows: "and the door behind?" is not the one before."""
-        words, last, parse = self._another_one.fullmatch(turn.heard.text.strip(_ENDS)), turn.last.last, turn.parse
-        if words is None or last is None or last.name != "home.state":
-            return None
-        if {one.arguments.get("device") for one in parse.commands} != {*turn.before.devices} or not parse.looks:
-            return None
-        known = self._dialogue.elsewhere(last, turn.last.things, words["one"], turn.names, turn.room)
-        return None if known else self._questions.which_device
 
     def nowhere(self, turn: DialogueTurn) -> TurnMeaning | None:
         """Return the question which, where a room is meant that nobody can tell: it is not the one they are in."""

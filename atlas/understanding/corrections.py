@@ -12,22 +12,18 @@ from atlas.understanding.clarifications import Clarifications
 from atlas.understanding.command_traits import are_like, name_any
 from atlas.understanding.dialogue import UNDO
 from atlas.understanding.dialogue_turn import DialogueTurn, DialogueTurns
-from atlas.understanding.frame_words import Token
 from atlas.understanding.meaning import NO_DEED, TurnMeaning, leaning
 from atlas.understanding.parser import AMEND
 from atlas.understanding.patterns import act_pattern, pattern
 from atlas.understanding.self_corrections import SelfCorrections
 from atlas.understanding.sentence_reader import SentenceReader
-from atlas.understanding.shares import Shares
 from atlas.understanding.slots import LATER, Command
 
 _WAYS = {
     **dict.fromkeys(("open", "up"), "home.open"),
     **dict.fromkeys(("close", "closed", "down"), "home.close"),
 }
-_REVERSE = {"home.open": "home.close", "home.close": "home.open"}
 _GOES_ON = ("home.play", "home.pause", "home.next", "home.previous", "home.mute", "home.clean", "home.mow", "home.dock")
-_ROOM_BY_ROOM = ("home.clean", "home.play")
 _MOVED = ("cover", "valve", "lock")  # kinds that are not moved without a yes, where they were to stand still
 
 
@@ -50,13 +46,10 @@ class Corrections:
         self._amount_anew = act_pattern(tables, "amount_anew")
         self._instead = act_pattern(tables, "instead")
         talk: Mapping[str, str] = tables["dialogue"]
-        self._stops, self._other_way = pattern(talk, "stops"), pattern(talk, "other_way")
-        self._not_there, self._not = pattern(talk, "not_there"), pattern(talk, "not_it")
-        self._with_it = pattern(talk, "with_it")
+        self._stops, self._with_it = pattern(talk, "stops"), pattern(talk, "with_it")
         self._regrets = pattern(talk, "regrets")
         self._put_back: str = talk.get("put_back", "")
         self._on: Mapping[str, bool] = tables["on_or_off"]
-        self._shares = Shares(tables.get("shares", {}))
 
     def set_anew(self, turn: DialogueTurn) -> TurnMeaning | None:
         """Return the last deed with another value: "oh no, I can't hear it now, louder"."""
@@ -64,7 +57,6 @@ class Corrections:
         commands = next(
             filter(None, (self._dialogue.set_anew(text, turn.last, turn.heard.text) for text in wanted)), ()
         )
-        commands = commands or self._dialogue.more_elsewhere(turn.text, turn.last, turn.names, turn.room)
         return leaning(commands) if commands else None
 
     def taken_back(self, turn: DialogueTurn) -> TurnMeaning | None:
@@ -103,52 +95,6 @@ class Corrections:
             return self._questions.whether(self._put_back, (Command(UNDO, {}),))
         return leaning((Command(UNDO, {"silence": True}),))  # of what rings, if anything does
 
-    def other_way(self, turn: DialogueTurn) -> TurnMeaning | None:
-        """Return the reverse of the last deed, which went the wrong way: "open the blind", "no, the other way".
-
-        Of a step that went too far half is taken back: "put half of that back".
-        """
-        last, text = turn.last.last, turn.heard.text
-        half = self._shares.takes_half_back(text)
-        if last is None or not (half or self._other_way.fullmatch(text.strip(" .,!"))):
-            return None
-        targets = [{"device": thing.name} for thing in turn.last.things]
-        if last.name in _REVERSE and not half:
-            return leaning(tuple(Command(_REVERSE[last.name], target) for target in targets))
-        by = last.arguments.get("by")
-        if last.name != "home.adjust" or not isinstance(by, (int, float)):
-            return None
-        given = {"what": last.arguments["what"], "by": -by / 2 if half else -2 * by}  # from where it was before
-        return leaning(tuple(Command(last.name, {**given, **target}) for target in targets))
-
-    def in_another_room(self, turn: DialogueTurn) -> TurnMeaning | None:
-        """Return what was begun in a wrong room, in the right one: "no, not the lounge, the kitchen"."""
-        last, names = turn.last.last, turn.names
-        if last is None or last.name not in _ROOM_BY_ROOM or not turn.last.changed[-1]:
-            return None
-        text = turn.heard.verbatim[0]
-        known = self._sentences.frames.lexicon.known_tokens(text, names)
-        rooms = [token for token in known if token.category == "room"]
-        if len(rooms) != 2 or not self._names_only_rooms(text, rooms):
-            return None
-        wrong, right = (one.value for one in rooms)
-        there = {last.arguments.get("room"), *(thing.room for thing in turn.last.things)}
-        if wrong not in there or right == wrong:
-            return None
-        anew = {name: value for name, value in last.arguments.items() if name != "device"} | {"room": right}
-        if last.name == "home.clean":
-            return leaning((Command(last.name, {"room": right}),))
-        stops = tuple(Command("home.pause", {"device": one.name}) for one in turn.last.things if one.kind == "media")
-        return leaning((*stops, Command(last.name, anew)))
-
-    def _names_only_rooms(self, text: str, rooms: Sequence[Token]) -> bool:
-        """Whether a text says no more than that it was not the first of two rooms."""
-        at = [text.casefold().find(room.text.casefold()) for room in rooms]
-        before, between = text[: at[0]], text[at[0] + len(rooms[0].text) : at[1]]
-        rest = f"{before} {between} {text[at[1] + len(rooms[1].text) :]}"
-        negated = self._sentences.grammar.is_negated(before) and not self._not.search(between)
-        return at[0] < at[1] and negated and bool(self._not_there.fullmatch(" ".join(rest.split()).strip(" .,!")))
-
     def beside_an_alarm(self, turn: DialogueTurn) -> TurnMeaning | None:
         """Return a deed that is to be done when the alarm rings that was just set: "with the blinds open"."""
         last, match = turn.last.last, self._with_it.fullmatch(turn.text.strip(" .,!"))
@@ -162,12 +108,6 @@ class Corrections:
         # Of an hour alone an alarm takes the next morning's, and a deed the next one; of a series there is no deed.
         moment_is_known = {"day", "clock"} <= kinds and "often" not in kinds
         return leaning(tuple(one.later(when=when) for one in deeds)) if moment_is_known else NO_DEED
-
-    def half_hour(self, turn: DialogueTurn) -> TurnMeaning | None:
-        """Return the question which half hour is meant where only "half" is put right: of seven, or of eight?"""
-        meant = self._follow_ups.half_hours(turn.text, turn.history)
-        choices = [MeaningChoice(label, commands) for label, commands in meant]
-        return self._questions.among(choices) if choices else None
 
     def as_it_was(self, turn: DialogueTurn) -> TurnMeaning | None:
         """Return what takes back one deed that switched things, where they are to be as they were: "no, leave it on".
@@ -247,20 +187,12 @@ class Corrections:
         if not match or last is None or last.name != "lists.add" or not turn.last.changed[-1]:
             return None
         before = last.arguments.get("items", ())
-        slots = self._sentences.grammar.slots
-        if anew := slots.with_amount_anew(list(map(str, before)), match["rest"]):  # "no, three bottles"
-            return leaning((Command(UNDO, {}), Command(last.name, {**last.arguments, "items": anew})))
         parse = self._sentences.parse(match["rest"], turn.names, turn.room, turn.before)
         [made, *more] = parse.commands if parse.act == last.name and parse.is_sure() else [Command("", {})]
         things = made.arguments.get("items", ())
         if more or len(things) != 1 or len(before) != 1 or self._sentences.grammar.is_negated(match["rest"]):
             return None
         return leaning((Command(UNDO, {}), Command(last.name, {**last.arguments, "items": things})))
-
-    def only_then(self, turn: DialogueTurn) -> TurnMeaning | None:
-        """Return what keeps the last entry from coming again, or that it never does: "just for tomorrow"."""
-        meant = self._follow_ups.only_then(turn.heard.text, turn.history, turn.last.things)
-        return leaning(meant) if meant else None
 
     def of_several(self, turn: DialogueTurn) -> TurnMeaning | None:
         """Return what puts one of several right: "not the eggs, cheese"; "keep the pasta one", of three timers."""

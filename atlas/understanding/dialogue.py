@@ -17,7 +17,7 @@ from atlas.conversation import Message, ToolCall, Turn
 from atlas.understanding import moments
 from atlas.understanding.choices import Choices, ChoiceWords, MeaningChoice
 from atlas.understanding.devices import Arguments, without
-from atlas.understanding.frame_deeds import KIND_OF_ACT, most_by
+from atlas.understanding.frame_deeds import KIND_OF_ACT
 from atlas.understanding.frames import Frames
 from atlas.understanding.grammar import Grammar
 from atlas.understanding.home_tools import CLEANS, PLAYING, TARGETS, accepted
@@ -128,7 +128,6 @@ class Dialogue:
         self._supposes = pattern(words, "supposes")
         self._usual_list: str = words["usual_list"]
         self._by = re.compile(words["by"], re.IGNORECASE)
-        self._more_there = pattern(words, "more_there")
         self._ways: Mapping[str, str] = words["ways"]
         self._ones_at = re.compile(words["ones_at"], re.IGNORECASE)
         relative, self._such = words["relative"]
@@ -639,20 +638,6 @@ class Dialogue:
         tool = "home.adjust" if "by" in anew else "home.set"
         targets = [{"device": thing.name} for thing in last.things] if of_quality and len(kinds) > 1 else ()
         return tuple(Command(tool, target | anew) for target in targets or self._targets(last)) if anew else ()
-
-    def more_elsewhere(self, text: str, last: EarlierTurn, names: Names, here: str) -> tuple[Command, ...]:
-        """Return the change of another thing of the last one's kind: "and the bedroom two more", of the heating."""
-        kind = _kind(last) if last.of_devices and last.last else ""
-        match = self._more_there.fullmatch(self._grammar.digits(self._grammar.plain_words(text))) if kind else None
-        what = self._steps[self._ways[match["way"].lower()]].get(kind) if match else None
-        if not (match and what and last.last and int(match["by"]) <= most_by(what[0])):
-            return ()
-        there = self.elsewhere(last.last, last.things, match["where"], names, here)
-        if there is None:
-            return ()
-        target = {name: value for name, value in there.arguments.items() if name in TARGETS}
-        by = int(match["by"]) if what[1] > 0 else -int(match["by"])
-        return (Command("home.adjust", {"what": what[0], "by": by, **target}),)
 
     def _targets(self, last: EarlierTurn) -> Sequence[Arguments]:
         """Return how the calls named their devices; when there was one device, or one call for each, those."""

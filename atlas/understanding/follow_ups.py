@@ -24,7 +24,6 @@ from atlas.understanding.which import Places
 _HOUR = re.compile(rf"\b(?:\d{{1,2}}|{durations.UP_TO_99})(?: ?[ap]m)?\b", re.IGNORECASE)
 
 TOLD_LAST = "history.last"
-_SET = ("alarms.set", "reminders.add", "calendar.add")  # what may be moved, once it was set
 PLURAL_LETTERS = 2  # at most, by which a plural is longer: "eggs", "tomatoes"
 _CANCELLED = ("timers", "alarms", "reminders")  # topics of which one may stay while the others are cancelled
 
@@ -41,7 +40,6 @@ class FollowUps:
         self._shifts = re.compile(tables["shifts"], re.IGNORECASE)
         self._meant = re.compile(tables["meant"], re.IGNORECASE)
         self._followed = re.compile(tables["followed"], re.IGNORECASE)
-        self._only_then = pattern(tables, "only_then")
         self._bare_moment = pattern(tables, "bare_moment")
         self._rued, self._before_that = pattern(tables, "rued"), pattern(tables, "before_that")
         self._ends, self._fillers_behind = pattern(tables, "ends"), pattern(tables, "fillers_behind")
@@ -54,11 +52,8 @@ class FollowUps:
         self._same = re.compile(tables["same_for"], re.IGNORECASE)
         self._slips = re.compile(tables["slips"], re.IGNORECASE)
         self._at_hour: str = tables.get("frames", {}).get("clock", "")
-        self._hours: Sequence[str] = tables.get("bare_half", {}).get("hours", ())
         self._another = re.compile(tables["another"], re.IGNORECASE)
         self._quarters = re.compile(tables["bare_quarters"], re.IGNORECASE)
-        self._bare_half = pattern(tables.get("bare_half", {}), "says")
-        self._half_hour: str = tables.get("bare_half", {}).get("of", "{}")
         self._more_time = re.compile(tables["more_time"], re.IGNORECASE)
         self._left_alone = re.compile(tables["left_alone"], re.IGNORECASE)
         self._switched = re.compile(tables["switched"], re.IGNORECASE)
@@ -111,32 +106,14 @@ class FollowUps:
             rest = alone  # "at seven tonight": "seven thirty"; "in the morning, obviously"
         if not rest:
             return ()
-        if match and self._table.only_looks(last.name) and (moved := self._moved(exchanges, rest)):
-            return (moved,)
         of_number = changed and self._number_in(rest) is not None  # "no, eight", of what was just set to ten
         loosely = match is None or of_number or bool(self._meant.search(match["how"]))
-        meant = match is not None and self._meant.search(match["how"]) and not text.rstrip().endswith("?")
-        if meant and (amount := self._other_amount(last, rest, exchanges) or self._set_anew(last, rest, exchanges)):
-            return (amount,)
         made = self.amended(last, rest, exchanges, names, room, loosely=loosely)
         if made is None:
             return ()
         if dict(made.arguments) == dict(last.arguments):
             return self._so_already(rest) if changed else ()
         return (Command(UNDO, {}), made) if changed else (made,)  # else something older would be taken back
-
-    def _moved(self, exchanges: Sequence[EarlierTurn], rest: str) -> Command | None:
-        """Return the only thing just told of at another time of day: "when exactly?", "rather at seven"."""
-        moment, things = moments.whole(rest), exchanges[0].things if exchanges else ()
-        if moment is None or len(things) != 1 or "clock" not in {part.kind for part in moment.parts}:
-            return None
-        rows = [
-            row for name, row in self._table.tools.items() if name in _SET and name.startswith(f"{things[0].topic}.")
-        ]
-        if not rows:
-            return None
-        shift, moved = rows[0].shift, things[0].id or things[0].name
-        return Command(shift["tool"], {shift["which"]: moved, shift["when"]: moment.text})
 
     def taken_back(self, text: str, history: Sequence[Message]) -> tuple[Command, ...]:
         """Return what "forget it" takes back: the last deed, or the only thing to come that was just told of."""
@@ -173,26 +150,10 @@ class FollowUps:
             whole = self._grammar.read(rest)
             if whole and whole.tool == last.name:
                 made = whole
-            made = made or self._other_kind(last, rest)
         made = made or self._dialogue.elsewhere(last, things, rest, names, room)
         if made is None and loosely and not self._grammar.is_negated(rest):
             made = self._other_things(last, rest) or self._other_number(last, rest)
         return made or self._dialogue.other_one(last, rest, exchanges, names)
-
-    def only_then(self, text: str, history: Sequence[Message], things: Sequence[Referent]) -> tuple[Command, ...] | str:
-        """Return what keeps the last entry from coming again: "it's just for tomorrow, not every day".
-
-        What to say instead, where it never does; `()` for other words.
-        """
-        last, changed = last_call(history)
-        row, only = self._table.of(last.name) if last else None, self._only_then.fullmatch(self._grammar.unmarked(text))
-        if not (last and row and row.when and row.adds and changed and only and len(things) == 1):
-            return ()
-        if not things[0].often:
-            return str(self._grammar.tables["once_already"]).format(only["day"])
-        day = moments.whole(only["day"])
-        when = moments.corrected(str(last.arguments[row.when]), day) if day else ""
-        return (Command(UNDO, {}), Command(last.name, {**last.arguments, row.when: when})) if when else ()
 
     def rued(self, text: str, history: Sequence[Message]) -> tuple[Command, ...]:
         """Return what puts back what was just taken away: "skip tomorrow's", "no, don't skip it, put it back"."""
@@ -253,29 +214,6 @@ class FollowUps:
             return None
         return Command("timers.add", {"name": named[0].arguments["name"], "to_seconds": seconds})
 
-    def half_hours(self, text: str, history: Sequence[Message]) -> Sequence[tuple[str, tuple[Command, ...]]]:
-        """Return the last command at the half hour before its hour and at the one after it, where only "half" is said.
-
-        `()` where the last had no hour by itself, or more than that was said.
-        """
-        last, changed = last_call(history)
-        row = self._table.of(last.name) if last else None
-        if not (last and row and row.when and changed and self._bare_half.fullmatch(self._grammar.unmarked(text))):
-            return ()
-        when = str(last.arguments.get(row.when, ""))
-        hours = [int(digits) for digits in re.findall(r"\b\d{1,2}\b", when)]
-        hours += [at for at, word in enumerate(self._hours) if word in when.split()]
-        if len(hours) != 1:
-            return ()
-        [hour] = hours
-        halves = [self._half_hour.format(self._hours[one % 12]) for one in (hour, hour + 1)]
-        meant = [moments.whole(half) for half in halves]
-        corrected = [moments.corrected(when, moment) for moment in meant if moment]
-        return [
-            (half, (Command(UNDO, {}), Command(last.name, {**last.arguments, row.when: new})))
-            for half, new in zip(halves, corrected, strict=True)
-        ]
-
     def slips(self, text: str) -> bool:
         """Whether a text corrects itself: "upstairs, I mean the hall"."""
         return bool(self._slips.search(text))
@@ -288,11 +226,6 @@ class FollowUps:
     def says_the_same(self, text: str) -> bool:
         """Whether the last is wanted for something else: "the same for Ben, but at half past"."""
         return bool(self._same.fullmatch(self._grammar.unmarked(text)))
-
-    def same_elsewhere(self, text: str) -> str:
-        """Return for what the last is wanted as well: "same for the floor lamp"; "" where nothing says so."""
-        match = self._same.fullmatch(self._grammar.unmarked(text))
-        return "" if match is None or match["but"] else match["rest"] or match["likewise"]
 
     def contrasted(self, text: str) -> str:
         """Return what is meant in place of what is not: "not three, four" → "four"; "" for anything else."""
@@ -350,24 +283,6 @@ class FollowUps:
         names = [shift["new"], shift["name"]] if "new" in shift else [shift["name"]]
         named = next(filter(None, (last.arguments.get(name) for name in names)), "")
         return Command(shift["tool"], ({shift["which"]: named} if named else {}) | {shift["when"]: by})
-
-    def _other_amount(self, last: ToolCall, text: str, exchanges: Sequence[EarlierTurn]) -> Command | None:
-        """Return another amount of the one thing that was asked for: "is milk on there", "make it four pints"."""
-        asked_for = str(last.arguments.get("item", "")).casefold().split()
-        items = [one.name for one in exchanges[0].things] if asked_for and exchanges else []
-        like = [one for one in items if {*asked_for} <= {*one.casefold().split()}]
-        item = self._grammar.slots.with_amount(like[0], text) if len(like) == 1 else ""
-        of_list = {key: value for key, value in last.arguments.items() if key == "list"}
-        return Command("lists.add", {**of_list, "items": [item]}) if item else None
-
-    def _set_anew(self, last: ToolCall, text: str, exchanges: Sequence[EarlierTurn]) -> Command | None:
-        """Return another length for the one timer that was just told of: "how long has it got", "no, I want eight"."""
-        row, things = self._table.of(last.name), exchanges[0].things if exchanges else ()
-        if not row.timer or row.length or len(things) != 1:
-            return None
-        number = self._number_in(text)
-        seconds = self._seconds(text) or (60 * int(number["number"]) if number and not number["unit"] else 0)
-        return Command("timers.add", {things[0].argument: things[0].id, "to_seconds": seconds}) if seconds else None
 
     def _is_same_length(self, last: ToolCall, text: str) -> bool:
         """Whether words only say again how long what was just started lasts: "a timer for ten", "ten minutes"."""
@@ -630,19 +545,6 @@ class FollowUps:
             return Command(last.name, arguments | dict(weather.arguments)) if weather else None
         return Command(last.name, arguments | {row.when: new})
 
-    def _other_kind(self, last: ToolCall, text: str) -> Command | None:
-        """Return the last things with one of another kind, which says its name again: milk → "no, oat milk"."""
-        if (new := self._other_things(last, text)) is None or len(new.arguments["items"]) != 1:
-            return None
-        [thing] = new.arguments["items"]
-        before = last.arguments.get("items")
-        items = [item for item in before if isinstance(item, str)] if isinstance(before, (list, tuple)) else []
-        alike = [at for at, item in enumerate(items) if _of_one_kind(item.lower(), thing.lower())]
-        if len(alike) != 1:
-            return None
-        items[alike[0]] = thing
-        return Command(last.name, dict(last.arguments) | {"items": items})
-
     def _other_things(self, last: ToolCall, text: str, written: str = "") -> Command | None:
         """Return the last command for other things; commas are looked for in what was `written`."""
         if not self._table.of(last.name).things:
@@ -765,8 +667,3 @@ def _is_name(words: str, name: str) -> bool:
     """Tell whether words name what has a name, in the singular or the plural: "the egg one", of "eggs"."""
     short, long = sorted((words.casefold(), name.casefold()), key=len)
     return bool(short) and long.startswith(short) and len(long) - len(short) <= PLURAL_LETTERS
-
-
-def _of_one_kind(thing: str, other: str) -> bool:
-    """Tell whether `other` says the name again: milk, oat milk, buttermilk."""
-    return bool({*thing.split()} & {*other.split()}) or other.endswith(thing)

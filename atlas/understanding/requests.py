@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from functools import partial
 from typing import Any
 
-from atlas.conversation import ToolCall
 from atlas.understanding import rivals
 from atlas.understanding.chances import MOST_SURE, MOST_SURE_OF_SILENCE, SURE_OF_ANOTHER, SURE_OF_THE_ACT
 from atlas.understanding.clarifications import Clarifications
@@ -32,7 +30,6 @@ from atlas.understanding.state_questions import StateQuestions
 
 NOTED = ("lists.add", "tasks.add", "notes.add")  # acts that write down what was said
 CONCERNS = ("health", "emergency", "cannot")
-LOOKED_BACK = 2  # exchanges, in which "and downstairs?" may have had its question
 
 
 class Requests:
@@ -61,8 +58,7 @@ class Requests:
         self._small_talk = SmallTalk(tables)
         self._several_moments = SeveralMoments(tables.get("several_moments", {}))
         self._state_questions = StateQuestions(tables.get("state_questions", {}), self._frames.lexicon)
-        self._used_up, self._calm = act_pattern(tables, "used_up"), act_pattern(tables, "calm")
-        self._unbought = act_pattern(tables, "unbought")
+        self._calm = act_pattern(tables, "calm")
         self._says_no = pattern(tables["left"], "no")
         self._says_yes = pattern(tables["left"], "yes")
 
@@ -88,14 +84,9 @@ class Requests:
     def how_things_are(self, turn: DialogueTurn) -> TurnMeaning | None:
         """Return the look at all that can be in a state, where no kind is named: "is anything still on upstairs?"."""
         spoken_of = [one for one in turn.names.devices if one.name in turn.before.devices]
-        questions = self._state_questions
         if measured := self._measured_in_a_place(turn):
             return TurnMeaning(commands=measured)
-        looks = questions.read(turn.text, turn.names, turn.room, spoken_of)
-        if not looks and (look := self._state_asked(turn)):
-            looks = questions.elsewhere(
-                turn.text, look.arguments, turn.names, turn.room, is_last=look is turn.last.last
-            )
+        looks = self._state_questions.read(turn.text, turn.names, turn.room, spoken_of)
         return TurnMeaning(commands=looks) if looks else None
 
     def _measured_in_a_place(self, turn: DialogueTurn) -> tuple[Command, ...]:
@@ -107,26 +98,6 @@ class Requests:
         known = self._frames.lexicon.known_tokens(turn.text, turn.names)
         floors = {one.value for one in known if one.category == "floor"}
         return tuple(looks) if where and where <= floors and only_look(looks) else ()
-
-    @staticmethod
-    def _state_asked(turn: DialogueTurn) -> ToolCall | None:
-        """Return the look at all that is in a state, with which this talk went on last, or before its last deed."""
-        looks = (one.last for one in turn.exchanges[:LOOKED_BACK] if one.last and one.last.name == "home.state")
-        look = next(looks, None)
-        anything = look and not {"kind", "shape", "device", "measure"} & {*look.arguments}
-        return look if anything else None
-
-    def run_out(self, turn: DialogueTurn) -> TurnMeaning | None:
-        """Return the question whether to put on the list what has run out: "the loo paper is all gone"."""
-        match = self._used_up.fullmatch(turn.text.strip(" .,!"))
-        thing = next(filter(None, match.groups()), "") if match else ""
-        if not match or not thing or turn.parse is NOT_PARSED or turn.parse.chance >= MOST_SURE:
-            return None
-        if self._unbought.search(turn.text):
-            return None  # "wir müssen reden"
-        if not match["lost"] and self._frames.lexicon.known_tokens(thing, turn.names):
-            return None  # the battery, the heating
-        return self._questions.about(replace(turn.parse, pieces=()), [Command("lists.add", {"items": [thing]})])
 
     def of_devices(self, turn: DialogueTurn) -> TurnMeaning | None:
         """Return what is wanted of devices or asked about them; "a bit brighter" is about those just spoken of."""

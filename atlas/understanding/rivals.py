@@ -14,7 +14,7 @@ from atlas.understanding.chances import MOST_SURE, MOST_SURE_OF_SILENCE, SURE_OF
 from atlas.understanding.command_traits import contradicts, name_any, only_look
 from atlas.understanding.frames import Frames
 from atlas.understanding.grammar import Command
-from atlas.understanding.meaning import NO_DEED, TurnMeaning
+from atlas.understanding.meaning import TurnMeaning
 from atlas.understanding.names import Names
 from atlas.understanding.parser import BROADCAST, LEAVE, SILENT, Before, Parse, act_of, learnt_acts, learnt_topics
 from atlas.understanding.slots import CANNOT, LATER
@@ -124,16 +124,6 @@ def _there_is_more_to_do(rivals: Rivals) -> TurnMeaning | None:
     return rivals.parsed if more and rivals.parse.is_sure() else None
 
 
-def _a_text_is_no_wish_beside_another(rivals: Rivals) -> TurnMeaning | None:
-    """Keep "the telly off, and remind me to call Anna", where the parser is to remind of all of that."""
-    theirs, ours = rivals.parse.commands, rivals.commands
-    if len(theirs) != 1 or len(ours) < 2:
-        return None
-    all_of_it = str(theirs[0].arguments.get("text", ""))
-    texts = [str(one.arguments.get("text", "")) for one in ours if one.tool == theirs[0].tool]
-    return rivals.unchanged if any(text and text != all_of_it and text in all_of_it for text in texts) else None
-
-
 def _the_parser_is_unsure(rivals: Rivals) -> TurnMeaning | None:
     return rivals.unchanged if rivals.parse.chance < SURE_OF_THE_ACT else None
 
@@ -151,25 +141,6 @@ def _a_sensor_knows_the_weather(rivals: Rivals) -> TurnMeaning | None:
     return rivals.parsed if looks else None
 
 
-def _what_is_measured_in_a_room_is_told(rivals: Rivals) -> TurnMeaning | None:
-    """Keep "how warm is it in the bedroom", of which the parser may doubt that anybody can know it."""
-    given = [one.arguments for one in rivals.commands]
-    measured = all("measure" in one and {"room", "floor", "device"} & {*one} for one in given)
-    return rivals.unchanged if measured and rivals.parse.act == "cannot" else None
-
-
-def _nobody_can_know(rivals: Rivals) -> TurnMeaning | None:
-    """Leave "is Tom cross with me": it asks for no place."""
-    cannot = rivals.parse.act == "cannot" and rivals.is_no_place("place")
-    return TurnMeaning(concern=rivals.parse.act) if cannot else None
-
-
-def _a_wish_is_no_look(rivals: Rivals) -> TurnMeaning | None:
-    """Keep "lamp on, kettle off", which the parser, to whom no commas are shown, takes for a question."""
-    deed = rivals.parse.act == "look" and not only_look(rivals.commands)
-    return rivals.unchanged if deed and rivals.frames.is_statement(rivals.text) else None
-
-
 def _there_is_more_to_look_at(rivals: Rivals) -> TurnMeaning | None:
     parse = rivals.parse
     more = parse.act == "look" and len(parse.commands) > len(rivals.commands)
@@ -183,18 +154,6 @@ def _what_was_spoken_of_goes_on(rivals: Rivals) -> TurnMeaning | None:
     same = "." in parse.act and topic == rivals.before.act.partition(".")[0]
     nameless = all(one.tool.startswith("home.") for one in rivals.commands) and not name_any(rivals.commands)
     return rivals.parsed if same and nameless and parse.is_sure() and not only_look(rivals.commands) else None
-
-
-def _what_was_spoken_of_is_meant(rivals: Rivals) -> TurnMeaning | None:
-    """Take the parser's radio for "turn it off in the kitchen", after a radio: the grammar only guesses at lights."""
-    parse, ours = rivals.parse, rivals.commands
-    kind_of = {device.name: device.kind for device in rivals.names.devices}
-    before = {kind_of.get(name) for name in rivals.before.devices}
-    theirs = {kind_of.get(str(one.arguments.get("device", ""))) for one in parse.commands}
-    same = {one.tool for one in parse.commands} == {one.tool for one in ours} == {"home.turn"}
-    other_kind = {one.arguments.get("kind") for one in ours}.isdisjoint({*before, None})
-    certain = parse.is_sure() and parse.chance >= MOST_SURE and not rivals.frames.names_one(rivals.text, rivals.names)
-    return rivals.parsed if same and other_kind and theirs == before and certain else None
 
 
 def _a_public_sentence_stays(rivals: Rivals) -> TurnMeaning | None:
@@ -253,12 +212,6 @@ def _more_timers_are_meant(rivals: Rivals) -> TurnMeaning | None:
     return rivals.parsed if timers and len(theirs) > len(ours) else None
 
 
-def _a_deed_is_no_question(rivals: Rivals) -> TurnMeaning | None:
-    """Answer nothing where the parser is most certain of a deed: "have it switch itself off" has a question's words."""
-    deed = not rivals.parse.looks and not rivals.parse.commands and rivals.parse.chance >= MOST_SURE
-    return NO_DEED if deed and only_look(rivals.commands) else None
-
-
 def _another_tool_takes_more(rivals: Rivals) -> TurnMeaning | None:
     unsure = not rivals.parse.commands or rivals.parse.chance < SURE_OF_ANOTHER
     return rivals.unchanged if unsure else None
@@ -308,19 +261,13 @@ STEPS: tuple[Callable[[Rivals], TurnMeaning | None], ...] = (
     _the_list_says_what_is_missing,
     _what_is_changed_is_not_made_anew,
     _a_named_list_is_meant,
-    _a_text_is_no_wish_beside_another,
     _there_is_more_to_do,
     _a_sensor_knows_the_weather,
     _the_parser_is_unsure,
-    _what_is_measured_in_a_room_is_told,
-    _nobody_can_know,
-    _a_wish_is_no_look,
     _there_is_more_to_look_at,
     _what_was_spoken_of_goes_on,
-    _what_was_spoken_of_is_meant,
     _a_public_sentence_stays,
     _nothing_is_asked_for,
-    _a_deed_is_no_question,
     _what_is_only_mentioned_is_not_meant,
     _the_grammar_has_that_and_more,
     _another_tool_takes_more,

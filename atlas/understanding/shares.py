@@ -10,7 +10,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from atlas.understanding.patterns import pattern
 from atlas.understanding.slots import Command
 
 LONGEST_CHARACTERS = 200
@@ -39,7 +38,6 @@ class Shares:
 
     def __init__(self, words: Mapping[str, Any]) -> None:
         self._ways = [(re.compile(way, re.IGNORECASE), to, times) for way, to, times in words.get("ways", ())]
-        self._half_back = pattern(words, "half_back")
 
     def read(self, text: str) -> Share | None:
         """Return the share that a text wants; `None` where it says none."""
@@ -48,7 +46,3 @@ class Shares:
                 if (plain := way.sub(to, text, count=1)) != text:
                     return Share(" ".join(plain.split()), times)
         return None
-
-    def takes_half_back(self, text: str) -> bool:
-        """Tell whether half of the last change is to be taken back: "put half of that back"."""
-        return bool(self._half_back.search(text[:LONGEST_CHARACTERS]))

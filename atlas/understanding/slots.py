@@ -329,15 +329,6 @@ class Slots:
         """Tell whether words say only how much, and not of what: "three", "two pints"."""
         return self._amount.fullmatch(thing) is not None
 
-    def with_amount_anew(self, items: Sequence[str], amount: str) -> list[str]:
-        """Return items with another amount of the one that it can be of, by its unit where they are several."""
-        made = [self.with_amount(item, amount) for item in items]
-        new = self._amount.fullmatch(amount.strip())
-        units = [(match := self._thing_of.fullmatch(item)) and match["unit"] for item in items]
-        alike = [len(items) == 1 or bool(new and unit and unit == new["unit"]) for unit in units]
-        fits = [at for at, item in enumerate(made) if item and alike[at]]
-        return [*items[: fits[0]], made[fits[0]], *items[fits[0] + 1 :]] if len(fits) == 1 else []
-
     def tidy(self, things: Sequence[str]) -> list[str]:
         """Return things without articles before them and words of politeness behind them.
 

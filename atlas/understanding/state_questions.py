@@ -36,7 +36,6 @@ class StateQuestions:
         self._states = {state: re.compile(way, re.IGNORECASE) for state, way in words.get("states", {}).items()}
         self._lead, self._tail = pattern(words, "lead"), pattern(words, "tail")
         self._house, self._here = pattern(words, "house"), pattern(words, "here")
-        self._elsewhere = pattern(words, "elsewhere")
         self._this_floor, self._lit = pattern(words, "this_floor"), pattern(words, "lit")
         self._pronoun, self._weak = pattern(words, "pronoun"), pattern(words, "weak")
         self._lexicon = lexicon
@@ -64,23 +63,6 @@ class StateQuestions:
                     kind = self._kind(words, state, spoken_of)
                     return (Command("home.state", {**kind, "value": state, "quantity": quantity, **place}),)
         return ()
-
-    def elsewhere(
-        self, text: str, given: Mapping[str, Any], names: Names, room: str, *, is_last: bool
-    ) -> tuple[Command, ...]:
-        """Return the same look for another place: "and what about downstairs", where `given` are the arguments.
-
-        `is_last`: nothing was done since; else "and in the kitchen" is about what was.
-        """
-        state = str(given.get("value", ""))
-        match = self._elsewhere.fullmatch(" ".join(text.split()).strip(" .,!?")[: LONGEST_CHARACTERS + 1])
-        if match is None or not (is_last or match["about"]):
-            return ()
-        if state not in _KINDS or not given.get("quantity") or "device" in given:
-            return ()
-        place = self._place(match["where"], names, room, state)
-        rest = {key: value for key, value in given.items() if key not in ("room", "floor", "everything")}
-        return (Command("home.state", {**rest, **place}),) if place else ()
 
     def _place(self, where: str, names: Names, room: str, state: str) -> Mapping[str, Any] | None:
         """Return the arguments for a place: the whole house where none is said; `None` for what is none here."""

@@ -154,15 +154,14 @@ class Reader:
         self._conditions = AnsweredConditions(tables.get("answered_conditions", {}), sentences, with_chances)
         self._steps_as_spoken = (
             *(goes_on.dictation, goes_on.words_for_another, requests.courtesy),
-            *(goes_on.told_moment, corrections.moved, corrections.only_then, goes_on.with_its_end),
+            *(goes_on.told_moment, corrections.moved, goes_on.with_its_end),
             *(timed_deeds.asked_when, timed_deeds.timed),
-            *(goes_on.called_off, goes_on.left_out, corrections.taken_back, about_deeds.answer),
-            *(scopes.exception, corrections.stopped),
-            *(corrections.other_way, corrections.in_another_room, corrections.beside_an_alarm, corrections.half_hour),
+            *(goes_on.called_off, corrections.taken_back, about_deeds.answer),
+            *(scopes.exception, corrections.stopped, corrections.beside_an_alarm),
             *(corrections.as_it_was, corrections.of_several),
             *(declined.prohibition, scopes.all_but, scopes.but_otherwise, scopes.all_off),
             *(requests.how_things_are, declined.to_nobody, goes_on.not_after_all, declined.retraction),
-            *(goes_on.answer, goes_on.which_device, goes_on.elsewhere, goes_on.nowhere),
+            *(goes_on.answer, goes_on.which_device, goes_on.nowhere),
             *(goes_on.at_another_time, requests.mere_yes, goes_on.one_of_several),
             *(corrections.all_the_way, corrections.instead, corrections.another_amount, corrections.another_thing),
             goes_on.how_much_of_nothing,
@@ -172,14 +171,8 @@ class Reader:
         )
         self._steps_without_slips = (
             *(goes_on.talk, goes_on.it_and_more, goes_on.it_and_another, goes_on.choice, corrections.set_anew),
-            *(goes_on.named_alone, requests.run_out, requests.of_devices, requests.negation, requests.command),
-            *(
-                goes_on.unknown_one,
-                goes_on.reference,
-                goes_on.devices_before,
-                requests.joint_commands,
-                requests.parsed_request,
-            ),
+            *(goes_on.named_alone, requests.of_devices, requests.negation, requests.command),
+            *(goes_on.reference, goes_on.devices_before, requests.joint_commands, requests.parsed_request),
         )
 
     # ── the way of a turn ───────────────────────────────────────────────────────────────────────────

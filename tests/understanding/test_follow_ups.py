@@ -136,8 +136,6 @@ def talk(grammar: Grammar) -> Talk:
         ("turn on the lamp", "no, off", ("home.turn", {"on": False, "device": "lamp"})),
         ("set the heating to 20 degrees", "no, 21", ("home.set", {"kind": "climate", "temperature": 21})),
         ("put milk on the list", "I meant oat milk", ("lists.add", {"items": ["oat milk"]})),
-        ("put milk on the list", "no, oat milk", ("lists.add", {"items": ["oat milk"]})),
-        ("put milk and eggs on the list", "no, oat milk", ("lists.add", {"items": ["oat milk", "eggs"]})),
     ],
 )
 async def test_a_correction_takes_the_last_command_back_and_does_it_right(

@@ -42,7 +42,6 @@ FIVE, NOODLES, MILK, WASHING = (
         (FIVE, "ich meinte sieben", ("timers.start", {"seconds": 420})),
         (FIVE, "mach anderthalb Minuten daraus", ("timers.start", {"seconds": 90})),
         (NOODLES, "nein, doch lieber acht Minuten", ("timers.start", {"name": "Nudel", "seconds": 480})),
-        (MILK, "nein, Hafermilch", ("lists.add", {"items": ["Hafermilch"]})),
         (WASHING, "sag lieber zwei Stunden", ("reminders.add", {"when": "in zwei Stunden"})),
         (WASHING, "nein, eine halbe Stunde", ("reminders.add", {"when": "in 30 Minuten"})),
         (MILK, "ich meinte Butter", ("lists.add", {"items": ["Butter"]})),

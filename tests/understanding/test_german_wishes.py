@@ -191,13 +191,6 @@ def test_what_is_not_said_yet_is_asked(text: str, question: str) -> None:
     assert half.question == question
 
 
-@pytest.mark.parametrize("text", ["Das Klopapier ist alle", "Die Milch ist leer", "Wir haben keine Butter mehr"])
-def test_what_has_run_out_may_go_on_the_list(text: str) -> None:
-    choices = meant(text).choices
-    assert choices
-    assert "auf die Liste setzen?" in choices.question
-
-
 @pytest.mark.parametrize(
     ("text", "task"),
     [

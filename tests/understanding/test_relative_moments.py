@@ -251,15 +251,6 @@ def test_a_second_alarm_may_leave_out_its_hour() -> None:
     assert [one["when"] for _, one in made] == ["um sieben", "um zehn nach sieben"]
 
 
-def test_an_alarm_for_one_day_comes_only_then() -> None:
-    assert said("it's just for tomorrow, not every day", WOKEN) == []
-    daily = spoken_of(("alarms.set", {"when": "at six every day"}, {"alarm": {**ALARM, "rule": "FREQ=DAILY"}}))
-    assert said("no, it's only for tomorrow", daily) == [
-        ("history.undo", {}),
-        ("alarms.set", {"when": "tomorrow at six"}),
-    ]
-
-
 def test_the_next_entries_come_at_the_time_of_day_that_was_understood() -> None:
     assert said("and every other Sunday from now on", DAILY) == reminder("take my pills", "every other Sunday at 20:00")
 
