@@ -65,7 +65,7 @@ class Commands:
             return question
         if half is None:
             says = meant.custom.says if meant.custom else ""
-            return await self._carry_out(commands, turn, emit, goes_on=meant.leans, then=meant.then, says=says)
+            return await self._carry_out(commands, turn, emit, goes_on=meant.leans, says=says)
         looks = {tool.name for tool in offered if tool.read_only}
         if not {one.tool for one in commands} <= looks:
             return None  # a deed is not done beside a question

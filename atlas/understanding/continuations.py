@@ -241,9 +241,6 @@ class Continuations:
         more = "" if self._sentences.frames.rooms_in(text, turn.names) else self._words.goes_on(text)
         if more.endswith("?") and "person" not in before.arguments:
             return None  # "can he swim", behind what everybody was told
-        if not more and "person" in before.arguments and self._words.is_more(text):
-            parse = self._sentences.parse(text, turn.names, turn.room, turn.before)
-            more = text.strip(_ENDS) if parse.act in (BROADCAST, LEAVE) or not parse.is_sure() else ""
         return leaning((Command(before.name, {**before.arguments, "text": more}),)) if more else None
 
     # ── the same again, elsewhere or with more ──────────────────────────────────────────────────────
@@ -513,12 +510,6 @@ class Continuations:
         last = exchanges[0] if exchanges else turn.last
         commands_of = self._sentences.commands_in(turn.names, turn.room)
         meant = self._dialogue.referring(text, exchanges, commands_of, turn.names, turn.room)
-        if isinstance(meant, tuple) and self._are_early(meant, turn):
-            learned = self._sentences.learned_in(turn.names, turn.room)
-            later = self._dialogue.referring(text, exchanges, learned, turn.names, turn.room)
-            if not isinstance(later, tuple) or not later or self._are_early(later, turn):
-                return self._questions.whether(text, meant)
-            meant = later
         idle = parse.act in SILENT and parse.act != "cannot" and parse.chance >= SURE_OF_THE_ACT
         few = last.of_devices and 0 < len(last.things) <= MOST_PARSED
         if meant is None and few and not idle and not self._names_one(turn):
@@ -550,11 +541,6 @@ class Continuations:
             return leaning((self._dialogue.of(command, thing),))
         same = command.arguments.get("device") in turn.before.devices
         return self._questions.which_device if same and self._dialogue.means_another(turn.text) else None
-
-    def _are_early(self, meant: tuple[Command, ...], turn: DialogueTurn) -> bool:
-        """Whether deeds would be done at once that a turn wants at another time: "at ten it should go off"."""
-        later = turn.parse.act == LATER and turn.parse.chance >= MOST_SURE
-        return later and any(one.tool in SWITCHED for one in meant)
 
     def by_its_request(self, turn: DialogueTurn, meant: TurnMeaning) -> TurnMeaning:
         """Return what is meant, of the nameless timer whose wish named it: "I've an egg on, four minutes"."""

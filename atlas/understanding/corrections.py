@@ -115,8 +115,6 @@ class Corrections:
         Not turning all of them on: of four lights that were turned off, one may have been on.
         """
         state = self._dialogue.restored(turn.heard.text)
-        if state and self._on[state] and (plays := self._paused_before(turn)):
-            return leaning(plays)
         if not state or len(turn.last.calls) != 1 or not turn.last.changed[0]:
             return None
         [call] = turn.last.calls
@@ -128,13 +126,6 @@ class Corrections:
         if len(turn.last.things) == 1:
             return leaning((Command(call.name, {"on": self._on[state], "device": turn.last.things[0].name}),))
         return leaning((Command(UNDO, {}),))
-
-    def _paused_before(self, turn: DialogueTurn) -> tuple[Command, ...]:
-        """Return what lets a player go on that was paused last, also where somebody only talked since."""
-        done = next((one for one in turn.exchanges if one.tried), None)
-        if done is None or not done.last or done.last.name != "home.pause":
-            return ()
-        return tuple(Command("home.play", {"device": thing.name}) for thing in done.things)
 
     def all_the_way(self, turn: DialogueTurn) -> TurnMeaning | None:
         """Return the rest of a way that was gone in part: "close the blind halfway", "no, all the way"."""

@@ -26,7 +26,6 @@ from atlas.understanding.slots import LATER, Command
 _TIMES = ("{WHEN}", "{DELAY}", "{DURATION}")
 _COUNTED = (*_TIMES, "{N}")
 _WORD = re.compile(r"[ -]\w+")
-_MORE = re.compile(r"(?:, | und | and )([A-ZÄÖÜ]\w+)[.!]?")
 _NUMBER_WORDS = 5  # "twenty one and a half"
 _NUMBER = re.compile(r"\d+(?:[.:]\d+)?")
 
@@ -65,8 +64,6 @@ class Coverage:
         return not (
             any(one.wanted and not one.read and not self._is_a_moment(one) for one in amounts)
             or any(self._left_out(commands, parse.pieces))
-            or any(self._goes_on(command, parse.text) for command in commands)
-            or self._wants_more(commands, parse, clauses)
             or (self._are_of_a_kind(commands) and any(self._told_apart(parse, clauses)))
         )
 
@@ -189,14 +186,6 @@ class Coverage:
             return True
         return any(float(one.replace(":", ".")) in numbers for one in digits)
 
-    def _goes_on(self, command: Command, text: str) -> bool:
-        """Whether a list goes on with a noun after the last thing that was read of it: "…, onions, mince"."""
-        items = command.arguments.get("items")
-        if command.tool != "lists.add" or not isinstance(items, list) or not items:
-            return False
-        tail = _MORE.fullmatch(text[text.rfind(str(items[-1])) + len(str(items[-1])) :]) if items[-1] in text else None
-        return tail is not None and self._frames.lexicon.tokens(tail[1], NOBODY) is None
-
     def _left_out(self, commands: Sequence[Command], pieces: Sequence[LabelledPiece]) -> Iterator[str]:
         """Yield the devices that are meant, as the parser has it, and that nothing is done to."""
         if not commands or any(one.topic != "home" or "query" in one.due_arguments for one in commands):
@@ -204,19 +193,6 @@ class Coverage:
         tokens = (one.piece.token for one in pieces if one.label == "X")
         meant = (token.value for token in tokens if token and token.category == "device")
         yield from (device.name for device in meant if not any(_is_of(one.due_arguments, device) for one in commands))
-
-    @staticmethod
-    def _wants_more(commands: Sequence[Command], parse: Parse, clauses: Sequence[Clause]) -> bool:
-        """Whether more clauses ask for a deed on a thing than there are deeds: "cabinet lights on, cans off"."""
-        if any(one.topic != "home" for one in commands):
-            return False
-        wanted = set()
-        for clause in (one for one in clauses if not one.aside):
-            tokens = [one.piece.token for one in parse.pieces if one.piece.token and clause.holds([one.piece.start])]
-            things = frozenset(str(one.value) for one in tokens if one.category in ("device", "kind"))
-            if things and any(one.category == "action" for one in tokens):
-                wanted.add(things)
-        return len(wanted) > max(1, len(commands))
 
     @staticmethod
     def _are_of_a_kind(commands: Sequence[Command]) -> bool:

@@ -100,7 +100,6 @@ class Dialogue:
         self._about_it = [(re.compile(way, re.IGNORECASE), to) for way, to in words.get("about_it", ())]
         self._kin_of = {they: re.compile(kin, re.IGNORECASE) for they, kin in words.get("kin_of", {}).items()}
         self._articles: Mapping[str, Sequence[str]] = words.get("articles", {})
-        self._that_one = pattern(words, "that_one")
         self._plural, self._switches = pattern(words, "plural"), pattern(words, "switches")
         self._restores = pattern(words, "restores")
         self._indoors = pattern(words, "indoors")
@@ -226,12 +225,8 @@ class Dialogue:
         )
 
     def placed(self, text: str, exchanges: Sequence[EarlierTurn], room: str = "", names: Names = NOBODY) -> str:
-        """Return a text with the room in the place of "there", and of "here" where other rooms were spoken of.
-
-        "That lamp" is the one that was spoken of, where it was one.
-        """
+        """Return a text with the room in the place of "there", and of "here" where other rooms were spoken of."""
         last = exchanges[0] if exchanges else NOTHING_BEFORE
-        text = self._that_one.sub(lambda one: self._pointed_at(one, last) or one[0], text)
         there = self._place.search(text) or self._that_room.search(text)
         if there and (spoken_of := self._room_spoken_of(exchanges, names)):
             return text[: there.start()] + self._at_place.format(spoken_of) + text[there.end() :]
@@ -308,13 +303,6 @@ class Dialogue:
         """Return all that somebody is called, in small letters."""
         return [person.casefold(), *(other.casefold() for other, whose in names.called if whose == person)]
 
-    def _pointed_at(self, that: re.Match[str], last: EarlierTurn) -> str:
-        """Return the name of the only thing that was spoken of and is of such a kind; "" when there is none."""
-        noun = that["noun"].casefold()
-        kinds = {self._kinds.get(noun), self._kinds.get(f"{noun}s")}
-        alike = [thing.name for thing in last.things if thing.kind in kinds]
-        return f"the {alike[0]}" if len(alike) == 1 else ""
-
     def referring(
         self, text: str, exchanges: Sequence[EarlierTurn], commands: Commands, names: Names = NOBODY, room: str = ""
     ) -> tuple[Command, ...] | Choices | None:
@@ -334,8 +322,8 @@ class Dialogue:
             return None
         if such:
             return self._unlike(telling, refers, last.things, commands)
-        if left := self._except.search(words):
-            return self._all_but(words, left, refers, last, commands, names, room)
+        if self._except.search(words):
+            return ()
         for spoken_of in self._spoken_of(refers[0], exchanges):
             if (meant := self._means(words, refers, spoken_of, commands, names)) is not None:
                 return meant
@@ -445,25 +433,6 @@ class Dialogue:
         if not there or len(last.things) < 2:
             return None
         return tuple(one for thing in there for one in self._about(words, where, thing, commands)) or None
-
-    def _all_but(
-        self,
-        words: str,
-        left: re.Match[str],
-        refers: re.Match[str],
-        last: EarlierTurn,
-        commands: Commands,
-        names: Names,
-        room: str,
-    ) -> tuple[Command, ...]:
-        """Return a deed for all but those that are left out: "all of them but the one in here"."""
-        devices = _devices(last.things, names)
-        out = self._frames.named(left["left"], devices, names, room)
-        spared = {device.name for device in devices for one in out if _is_among(device, one.arguments)}
-        if not spared or refers.end() > left.start():
-            return ()
-        rest = [thing for thing in last.things if thing.name not in spared]
-        return tuple(one for thing in rest for one in self._about(words[: left.start()], refers, thing, commands))
 
     def _means(
         self, words: str, refers: re.Match[str], exchanges: Sequence[EarlierTurn], commands: Commands, names: Names
@@ -670,7 +639,7 @@ class Dialogue:
             whole = self._named(f"{named} {noun}", "", names) if names.devices else None
             target = whole if whole and _is_called(whole.get("device"), names) else target
         if target is None or not _is_called(target.get("device"), names):
-            target = self._described(call, things, rest, names, here) or self._alike(kind, rest, names)
+            target = self._described(call, things, rest, names, here)
         if target is None and self._one_of.search(rest):  # "the patio one", where there is no patio: nothing else
             place = self._named(self._one_of.sub(lambda one: one[1], rest), kind, names) or {}
             rooms = {one.name.casefold() for one in names.rooms}
@@ -711,12 +680,6 @@ class Dialogue:
             like = [one for one in names.devices if one.kind == "media"]
         targets = self._frames.named(rest, like, names, here, many=len(things) > 1 or "kind" in call.arguments)
         return dict(targets[0].arguments) if len(targets) == 1 else None
-
-    def _alike(self, kind: str, rest: str, names: Names) -> Arguments | None:
-        """Return the only device of a kind that a word of its name stands for: "and the front?", of the gate."""
-        words = {*self._grammar.plain_words(rest).casefold().split()} - {*self._grammar.slots.tidied}
-        named = [one.name for one in names.devices if one.kind == kind and words <= {*one.name.casefold().split()}]
-        return {"device": named[0]} if words and len(named) == 1 else None
 
     def _likewise(self, call: ToolCall, rest: str, names: Names, here: str) -> Command | None:
         """Return the same for a thing of another kind: the blinds are closed, "and the light" is turned off."""
@@ -852,13 +815,6 @@ def _is_called(name: Any, names: Names) -> bool:
     """Whether a device of this house has such a name; of a house that nobody knows, whether it may have."""
     called = {device.name.casefold() for device in names.devices}
     return not called or name is None or str(name).casefold() in called
-
-
-def _is_among(device: NamedDevice, named: Mapping[str, Any]) -> bool:
-    """Whether a device is one of those that these arguments name."""
-    if "device" in named:
-        return bool(device.name == named["device"])
-    return named.get("kind") == device.kind and named.get("room") == device.room
 
 
 def _is_so(thing: Referent, command: Command) -> bool:

@@ -365,7 +365,7 @@ class FollowUps:
         things, words = exchanges[0].things if exchanges else (), next(part for part in same.groups() if part).split()
         for at in range(len(words), 0, -1):  # "the bedroom | twenty one"
             rest, change = " ".join(words[:at]), " ".join(words[at:]) or same.groupdict().get("but")
-            if made := self._dialogue.elsewhere(last, things, rest, names, room) or _for_person(last, rest, names):
+            if made := self._dialogue.elsewhere(last, things, rest, names, room):
                 return self._anew(ToolCall(last.id, made.tool, made.arguments), change) if change else made
         return None
 
@@ -637,16 +637,6 @@ def _look_before(exchanges: Sequence[EarlierTurn]) -> ToolCall | None:
     if len(exchanges) < 2 or not (look := exchanges[1].last) or look.name != "home.state":
         return None
     return look if {*exchanges[0].things} & {*exchanges[1].things} else None
-
-
-def _for_person(last: ToolCall, text: str, names: Names) -> Command | None:
-    """Return a call with one person of the house in the place of another."""
-    people = {*names.people, *(one.name for one in names.devices if one.kind == "person")}
-    new = next((person for person in people if person.casefold() == text.casefold()), "")
-    others = re.compile(rf"\b(?:{'|'.join(map(re.escape, sorted(people - {new}))) or '(?!)'})\b", re.IGNORECASE)
-    anew = {name: others.sub(new, value) for name, value in last.arguments.items() if isinstance(value, str)}
-    changed = new and any(anew[name] != last.arguments[name] for name in anew)
-    return Command(last.name, dict(last.arguments) | anew) if changed else None
 
 
 def _hour(when: str) -> str:

@@ -77,7 +77,6 @@ class Frames:
         self._joint = re.compile(words.get("joints", r"[,.;!?]+"), re.IGNORECASE)
         self._question = pattern(words, "questions")
         self._either = pattern(words, "either")  # "on or off" asks, and wants neither
-        self._surely_asks = pattern(words, "surely_asks")
         self._unlookable = pattern(words, "unlookable")
         self._hints = [(re.compile(text, re.IGNORECASE), hint) for text, hint in words.get("hints", ())]
         self._delay = pattern(words, "delays")
@@ -90,7 +89,6 @@ class Frames:
         self._setting_asked = pattern(words, "setting_asked")
         self._tail = pattern(words, "tails")
         self._motion = pattern(words, "motion")
-        self._about_all = [(re.compile(way, re.IGNORECASE), looks) for way, looks in words.get("about_all", ())]
         self._comparative = pattern(words, "comparatives")
         self._to = pattern(words, "to")
         self._house = frozenset(words.get("house", ()))
@@ -232,10 +230,6 @@ class Frames:
         """Tell whether words say no more than that it is for today, which any wish is."""
         return bool(self._today.fullmatch(when))
 
-    def surely_asks(self, text: str) -> bool:
-        """Tell whether somebody asks what he did himself: "did I leave the iron on?"."""
-        return bool(self._surely_asks.search(text))
-
     def only_asks(self, text: str) -> bool:
         """Tell whether a sentence ends as a question, and is no polite way to want something."""
         return text.rstrip().endswith("?") and not self._polite.search(text)
@@ -342,35 +336,8 @@ class Frames:
             beside += [one for one in known if one.category in ("quantity", "nickname")]
         return beside
 
-    def asks_about_all(self, text: str) -> bool:
-        """Tell whether a question is about whatever there is: "what's still on?", "is everything shut?"."""
-        return bool(self._at_all(text))
-
-    def _at_all(self, text: str) -> Sequence[Mapping[str, str]]:
-        """Return what is to be looked at for a question about whatever there is; `()` for any other."""
-        words = self._plain(text).strip(" ?.!")
-        return next((looks for way, looks in self._about_all if way.fullmatch(words)), ())
-
-    def _look_at_all(
-        self, looks: Sequence[Mapping[str, str]], named: Sequence[Token], names: Names, room: str
-    ) -> tuple[Command, ...]:
-        """Return such looks in a place, in the house where none is named; none at what is not there."""
-        places = [{token.category: token.value} for token in named if token.category in ("room", "floor")]
-        where: dict[str, Any] = places[0] if len(places) == 1 else {"room": room} if room else {"everything": True}
-        rooms = {where.get("room"), *(one.name for one in names.rooms if one.floor == where.get("floor", "-"))}
-        there = {(one.kind, one.shape) for one in names.devices if "everything" in where or one.room in rooms}
-        kinds = {kind for kind, _ in there}
-        able = [
-            one
-            for one in looks
-            if one["kind"] in kinds and ("shape" not in one or (one["kind"], one["shape"]) in there)
-        ]
-        return tuple(Command("home.state", {**one, **where}) for one in able)
-
     def look_at(self, text: str, named: Sequence[Token], names: Names, room: str) -> tuple[Command, ...]:
         """Return the looks at the devices that these tokens name; none when none is known to answer."""
-        if (kinds := self._at_all(text)) and not any(one.category in ("device", "kind") for one in named):
-            return self._look_at_all(kinds, named, names, room if self.says_here(text) else "")
         tokens = self.lexicon.known_tokens(self._plain(text), names)
         beside = [token for token in tokens if token.category in ("quantity", "nickname", "ask")]
         state, ask = _state_of(tokens), _ask_of(tokens)
@@ -669,7 +636,7 @@ class Frames:
         for way, hint in self._hints:
             if heard := way.search(words):
                 if "device" in heard.groupdict():
-                    device = self.lexicon.tokens(heard["device"], names) or self._of_a_part(heard["device"], names)
+                    device = self.lexicon.tokens(heard["device"], names) or ()
                     targets = self._targets.of(device, names, room)[0]
                     return tuple(deeds(Frame([hint["action"]], targets), names)) if targets else ()
                 named = heard.groupdict().get("room") or ""
@@ -688,17 +655,6 @@ class Frames:
                     return ()
                 return tuple(deeds(Frame([hint["action"]], [FrameTarget(kind, target)]), names))
         return ()
-
-    @staticmethod
-    def _of_a_part(words: str, names: Names) -> list[Token]:
-        """Return the one lamp that is called after a part of its room: the worktop strip, for "over the worktop"."""
-        last = words.split()[-1].casefold()
-        called = [
-            one
-            for one in names.devices
-            if one.kind == "light" and last in f"{one.name} {' '.join(one.aliases)}".casefold().split()
-        ]
-        return [Token("device", called[0], called[0].name)] if len(called) == 1 else []
 
     def _wants_music(self, clause: str, names: Names, room: str) -> Command | None:
         """Return what shall be played, where: "play some Queen in the kitchen", "Bluey on the telly"."""

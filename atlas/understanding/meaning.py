@@ -18,7 +18,6 @@ class TurnMeaning:
     choices: Choices | None = None  # one or two that it may mean, and the question about them
     reply: str = ""  # what is to be said, because nothing is to be done: "All right."
     leans: bool = False  # on the last exchange: "no, at five", "and eggs", the answer to a question
-    then: str = ""  # what is said behind what was done: which part of the wish was left out
     concern: str = ""  # "health", "emergency" or "cannot": what nothing here can do anything about, and a parser named
 
     @property

@@ -428,8 +428,7 @@ class Parser:
                 alone = self.frames.look_at(reading.text, reading.targets(names), names, room=named[0].value.room)
             measures = any("measure" in one.arguments for one in alone)  # "how warm is it here", after the sprinkler
             of_a_kind = any("kind" in one.arguments and "quantity" in one.arguments for one in alone)
-            whole = measures or of_a_kind or self.frames.asks_about_all(reading.text)
-            return alone if whole else self.frames.look_at(reading.text, named, names, room)
+            return alone if measures or of_a_kind else self.frames.look_at(reading.text, named, names, room)
         same = before.arguments if act == before.act else {}
         moments = reading.moments(len(self.frames.first_clause(reading.text)) or len(reading.text))
         if reading.later < NOT_LATER or all(map(self.frames.is_today, moments)):

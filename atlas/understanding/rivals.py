@@ -170,8 +170,6 @@ def _nothing_is_asked_for(rivals: Rivals) -> TurnMeaning | None:
         return None
     if all(one.tool in UNTAUGHT for one in rivals.commands):
         return rivals.unchanged
-    if rivals.frames.surely_asks(rivals.text) and parse.chance < MOST_SURE_OF_SILENCE:
-        return rivals.unchanged
     grave = parse.act in ("health", "emergency") or parse.chance >= MOST_SURE_OF_SILENCE
     only_looks = {_topic(one) for one in rivals.commands} <= LOOK_TOPICS
     return rivals.asked_first() if grave or only_looks else rivals.unchanged

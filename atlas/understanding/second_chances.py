@@ -13,7 +13,6 @@ from atlas.understanding.chances import LIKELY_IN_PART, SURE, SURE_OF_SILENCE
 from atlas.understanding.choices import MeaningChoice
 from atlas.understanding.clarifications import Clarifications
 from atlas.understanding.command_traits import ADDING, are_like, is_about, name_any, of_home, only_look
-from atlas.understanding.coverage import undoes_itself
 from atlas.understanding.declined_wishes import DeclinedWishes
 from atlas.understanding.dialogue import EarlierTurn
 from atlas.understanding.dialogue_turn import DialogueTurn, DialogueTurns, SpokenTurn, Understand
@@ -55,7 +54,6 @@ class SecondChances:
         self._read_whole = read_whole
         self._with_chances = with_chances
         self._corrects, self._conditions = act_pattern(tables, "corrects"), act_pattern(tables, "conditions")
-        self._says_left_out: str = tables.get("broken_off", {}).get("left_out", "{}?")
         self._unwanted, self._pronouns = act_pattern(tables, "unwanted"), act_pattern(tables, *PRONOUNS)
 
     def supposition(self, heard: SpokenTurn, meant: TurnMeaning) -> TurnMeaning:
@@ -102,28 +100,8 @@ class SecondChances:
                 likely.append((self._sentences.parse(part, names, room, before), least))
             agreed = any(one.chance >= least and is_about(one, commands) for one, least in likely)
             if agreed or (self._parser is None and not doubtful and meant.leans):
-                return self._and_the_rest(heard, meant, rest)
+                return meant
         return unsure
-
-    def _and_the_rest(self, heard: SpokenTurn, meant: TurnMeaning, rest: str) -> TurnMeaning:
-        """Return what was read of a turn, and what its rest wants besides; what of that is not read is told."""
-        pieces = [rest[one.start : one.end].strip(" ,.;!?") for one in self._frames.clauses(rest) if not one.aside]
-        lost = [one for one in pieces if self._frames.is_deed(one, heard.names) or self._is_outright(one, heard)]
-        everything = rest == heard.text  # of which nothing was left out, and which would be read for ever
-        if not lost or everything or not of_home(meant.commands) or only_look(meant.commands):
-            return meant
-        for wanted in dict.fromkeys((rest, ", ".join(lost))):
-            more = self._read_whole(heard.saying(wanted)).commands
-            both = (
-                (*more, *meant.commands) if heard.text.startswith(rest[: len(rest) // 2]) else (*meant.commands, *more)
-            )
-            if more and of_home(more) and not only_look(more) and not undoes_itself(both):
-                return replace(meant, commands=tuple(one for at, one in enumerate(both) if one not in both[:at]))
-        return replace(meant, then=self._says_left_out.format(", ".join(lost)))
-
-    def _is_outright(self, clause: str, heard: SpokenTurn) -> bool:
-        """Whether a clause begins as a wish does and names a thing."""
-        return self._wishes.begins(clause) and self._frames.names_one(clause, heard.names)
 
     def past_a_look(self, heard: SpokenTurn, unsure: TurnMeaning) -> TurnMeaning:
         """Return what a turn does to the devices of the exchange before the last, which asked for something else."""
@@ -155,11 +133,5 @@ class SecondChances:
             if only_look(commands) or (self._pronouns.search(core) and not name_any(commands)):
                 continue
             if silent or are_like(parse, commands) or parse.chance < SURE:
-                return self._and_the_rest(turn.heard, alone, _without(text, core))
+                return alone
         return unsure
-
-
-def _without(text: str, core: str) -> str:
-    """Return the clauses of a text that its core leaves out, as they were said."""
-    clauses = {piece.strip() for piece in core.split(",")}
-    return ", ".join(piece for one in text.split(",") if (piece := one.strip(" .!?")) and piece not in clauses)

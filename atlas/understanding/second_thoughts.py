@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 from atlas.conversation import ToolCall
@@ -220,8 +220,7 @@ class SecondThoughts:
             if self._how.search(clause) and not self._sentences.frames.wants_a_deed(clause):
                 made = tuple(command for one in named for command in commands_of(f"{one.name} {clause}"))
             elif self._sentences.frames.wants_a_deed(clause):
-                made = tuple(one for thing in named for one in self._of_it(clause, thing, exchange, turn))
-                made = made or commands_of(clause)
+                made = commands_of(clause)
             elif self._sentences.frames.only_names(clause, turn.names):
                 return None  # "not the lamp, the fan"
             else:
@@ -234,14 +233,6 @@ class SecondThoughts:
     def _only_names(self, clause: str, others: Sequence[Referent], turn: DialogueTurn) -> bool:
         """Whether a clause says that some of the other things alone are meant: "leave that on, only the ceiling"."""
         return any(one.only and not one.state and self._among(one.left, others, turn) for one in self._read(clause))
-
-    def _of_it(self, clause: str, thing: Referent, exchange: EarlierTurn, turn: DialogueTurn) -> tuple[Command, ...]:
-        """Return the deed of a clause whose "it" is this thing alone."""
-        commands_of = self._sentences.commands_or_learned_in(turn.names, turn.room)
-        call = ToolCall("", exchange.calls[-1].name, {**exchange.calls[-1].arguments, "device": thing.name})
-        spoken_of = replace(exchange, calls=(call,), changed=(True,), things=(thing,))
-        meant = self._dialogue.referring(clause, (spoken_of,), commands_of, turn.names, turn.room)
-        return meant if isinstance(meant, tuple) else ()
 
     def _wants(self, clauses: Iterable[str]) -> bool:
         """Whether some clause wants a deed of its own."""

@@ -70,7 +70,7 @@ class SelfCorrections:
             pieces = (after, after.partition(",")[0], last)
             if len(first) == 1 and (other := next(filter(None, (amended(first[0], one) for one in pieces)), None)):
                 return (other,)
-            if first and (made := commands(after)) and not self._only_says_how(after, made, names):
+            if first and (made := commands(after)):
                 return made
         return ()
 
@@ -102,11 +102,6 @@ class SelfCorrections:
         if not 0 < len(others) < len(items):
             return ()
         return (Command(first[0].tool, {**first[0].arguments, "items": others}),)
-
-    def _only_says_how(self, after: str, made: tuple[Command, ...], names: Names) -> bool:
-        """Whether words say no more than how it is: "too cold" is no other deed, and "yes" none at all."""
-        of_home = all(one.tool.startswith("home.") for one in made)
-        return of_home and not self._frames.wants_a_deed(after) and not self._frames.names_one(after, names)
 
     def _put_right(self, before: str, after: str) -> Iterator[str]:
         """Yield the sentence with its slip put right: what is said anew stands where its like stood."""

@@ -1,4 +1,4 @@
-"""Tells apart tasks that are named in one breath, whose they are and until when: "jobs for Tom: fix the tap". Pure.
+"""Tells apart tasks that are named in one breath, and until when they are due: "fix the tap and ring Ben". Pure.
 
 "Buy milk and eggs" is one task, and so is "clean the kitchen, the hall and the bath": what follows must be a doing too.
 """
@@ -25,21 +25,18 @@ class SeveralTasks:
     def __init__(self, words: Mapping[str, Any]) -> None:
         self._comma, self._joint = re.compile(r"\s*[,;]\s*"), pattern(words, "joint")
         self._doing, self._bare = pattern(words, "doing"), pattern(words, "bare")
-        self._whose, self._his = pattern(words, "whose"), pattern(words, "his")
         self._until = pattern(words, "until")
 
     def told_apart(self, commands: Sequence[Command], parse: Parse) -> tuple[Command, ...]:
-        """Return the commands, where they add one task, as one for each that the sentence names, with whose it is."""
+        """Return the commands, where they add one task, as one for each that the sentence names."""
         if [one.tool for one in commands] != [ADD] or parse.act != ADD or not parse.commands:
             return tuple(commands)
-        whose = self._person(parse)
-        given = {**commands[0].arguments, **({"assignee": whose} if whose else {})}
+        given = commands[0].arguments
         title = str((commands[0] if "due" in given else parse.commands[0]).arguments["title"])  # "…, due Friday"
         titles = self._each(title, {parse.text[one.piece.start :] for one in parse.pieces if one.label == "B-T"})
-        if len(titles) < 2 and not whose:
+        if len(titles) < 2:
             return tuple(commands)
-        named = titles if len(titles) > 1 else [str(given["title"])]
-        return tuple(replace(commands[0], arguments={**given, "title": one}) for one in named)
+        return tuple(replace(commands[0], arguments={**given, "title": one}) for one in titles)
 
     def due(self, commands: Sequence[Command], text: str) -> tuple[Command, ...]:
         """Return commands, where they add tasks, with the one day until which a text says that they are due."""
@@ -69,13 +66,3 @@ class SeveralTasks:
         if 1 < len(pieces) <= MOST_TASKS and all(self._doing.fullmatch(one) for one in pieces):
             return pieces
         return [title]
-
-    def _person(self, parse: Parse) -> str:
-        """Return whose the tasks are, where the words around them say so."""
-        for one in parse.pieces:
-            token, label = one.piece.token, one.label
-            if token and token.category == "person" and label[-1:] != "T":
-                before, behind = parse.text[: one.piece.start], parse.text[one.piece.end :]
-                if self._whose.search(before) or self._his.match(behind):
-                    return str(token.name)
-        return ""

@@ -276,7 +276,7 @@ class Reader:
         return replace(meant, commands=shared) if shared else NO_DEED
 
     def _each_task(self, heard: SpokenTurn, meant: TurnMeaning) -> TurnMeaning:
-        """Return each of several tasks by itself, whose they are, and until when they are to be done."""
+        """Return each of several tasks by itself, and until when they are to be done."""
         if [one.tool for one in meant.commands] != [ADD_TASK]:
             return meant
         parse = self._sentences.parse(heard.text, heard.names, heard.room)

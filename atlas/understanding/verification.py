@@ -78,10 +78,10 @@ class Verification:
         self._second_chances = second_chances
         self._questions = questions
         self._with_chances = with_chances
-        self._pronouns, self._spares = act_pattern(tables, *PRONOUNS), act_pattern(tables, "spares")
+        self._pronouns = act_pattern(tables, *PRONOUNS)
         self._sure_alone: float = tables.get("acts", {}).get("sure_alone", 0.0)
         self._steps = (
-            *(self._ask_for_words, self._believe_public, self._ask_about_spared),
+            *(self._ask_for_words, self._believe_public),
             *(self._leave_out_reason, self._make_lasting),
             *(self._ask_about_partial, self._do_one_wish, self._believe_follow_up, self._believe_two_readers),
         )
@@ -185,15 +185,6 @@ class Verification:
         idle = deed.turn.parse.act in SILENT and deed.turn.parse.chance >= SURE_OF_SILENCE
         doubtful = idle and not all(map(says_all, deed.commands))
         return self._questions.about(deed.turn.parse, deed.commands) if doubtful else deed.meant
-
-    def _ask_about_spared(self, deed: ReadDeed) -> TurnMeaning | None:
-        """Ask where another clause says what is not to be touched: "not in the bath, only in the hall"."""
-        text = deed.turn.text
-        clauses = [text[one.start : one.end] for one in self._frames.clauses(text)]
-        spared = filter(self._spares.search, clauses if len(clauses) > 1 else ())
-        named = {one for some in spared for one in self._frames.devices_in(some, deed.turn.names, deed.turn.room)}
-        touched = any(one.arguments.get("device") in named for one in for_now(deed.commands))
-        return self._questions.which_device if touched else None
 
     def _leave_out_reason(self, deed: ReadDeed) -> TurnMeaning | None:
         """Leave out a number that only says why; ask where nothing sure is left."""

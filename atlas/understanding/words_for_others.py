@@ -55,7 +55,6 @@ class WordsForOthers:
         self._asked = {they: Rewrites(words.get("asked", ()), form).written for they, form in forms.items()}
         self._joint = re.compile(words.get("joint", "(?!)"), re.IGNORECASE)
         self._goes_on = [re.compile(filled(way, self._parts), re.IGNORECASE) for way in words.get("goes_on", ())]
-        self._fragment = pattern(words, "fragment")
         self._modals: Mapping[str, str] = words.get("modals", {})
         self._rather = pattern(words, "rather")
         self._of_names = lru_cache(HOUSES)(self._compiled)
@@ -112,10 +111,6 @@ class WordsForOthers:
                 words = self._behind(self._direct[they if they in self._direct else ""](match["text"])).strip(" ,;")
                 return self._modals[given["modal"].casefold()].format(words) if given.get("modal") else words
         return ""
-
-    def is_more(self, text: str) -> bool:
-        """Whether a text may be a thing more, of what somebody was told: "and bread", "ten of them"."""
-        return self._fragment.fullmatch(text.strip(_MARKS)) is not None
 
     def put_right(self, text: str, message: str) -> str:
         """Return what was told with one thing in place of another: "no, not ten, twenty"; "" where that is no part."""
