@@ -9,7 +9,7 @@ from functools import lru_cache
 
 from atlas.conversation import Message, ToolCall
 from atlas.understanding import moments
-from atlas.understanding.chances import LIKELY_IN_PART, MOST_SURE, SURE_OF_SILENCE, SURE_OF_THE_ACT
+from atlas.understanding.chances import MOST_SURE, SURE_OF_THE_ACT
 from atlas.understanding.choices import Choices, MeaningChoice
 from atlas.understanding.clarifications import Clarifications
 from atlas.understanding.command_traits import name_any, only_look
@@ -35,7 +35,6 @@ TIMERS = "timers"
 SWITCHED = ("home.turn", "home.open", "home.close", "home.lock", "home.unlock")  # that twice is as good as once
 _AT_A_MOMENT = ("reminders.add", "alarms.set", "calendar.add", "calendar.list", "calendar.free", LATER)
 _ENDS = " .,!?"  # around a name that is said alone
-_LETTERS = re.compile(r"\w")
 LOOKED_BACK = 2  # exchanges in which somebody else may be who a "she" stands for
 _WORD = re.compile(r"[^\W\d_]{3,}")
 _CLOCK = re.compile(r"\d{1,2}(?::\d\d)? [AP]M\b")  # as the house says a time in English
@@ -132,7 +131,7 @@ class Continuations:
         """Return the deed of the sentence before on the device named now: "turn it up", "which one?", "the radio"."""
         if not turn.history or turn.history[-1].text != self._questions.which_device.reply:
             return None
-        if not self._names_things_alone(turn) or self._sets_a_scene(turn):
+        if not self._names_things_alone(turn):
             return None
         earlier = next((message.text for message in reversed(turn.history) if message.author == "user"), "")
         if (rest := self._scopes.all_but_now(earlier, turn)) is not None:
@@ -144,13 +143,6 @@ class Continuations:
         meant = meant or self._sentences.of_devices(both, turn.names, turn.room)
         meant = meant or self._sentences.learned_in(turn.names, turn.room)(both)
         return leaning(meant) if meant else None
-
-    @staticmethod
-    def _sets_a_scene(turn: DialogueTurn) -> bool:
-        """Whether a turn is the name of a scene, which is a wish of its own: "good night"."""
-        spoken = "".join(_LETTERS.findall(turn.text.casefold()))
-        scenes = (one for one in turn.names.devices if one.kind == "scene")
-        return any("".join(_LETTERS.findall(name.casefold())) == spoken for one in scenes for name in one.all_names)
 
     def _names_things_alone(self, turn: DialogueTurn) -> bool:
         """Whether a turn may answer the question which: it names a thing or a place, and is no sentence of its own."""
@@ -376,12 +368,6 @@ class Continuations:
         of_devices = frames.names_one(text, turn.names) or frames.wants_a_deed(text) or frames.asks(text)
         return self._questions.which_device if open_where and of_devices else None
 
-    def talk(self, turn: DialogueTurn) -> TurnMeaning | None:
-        """Return nothing to do for what goes on with mere talk: "another one", after a joke."""
-        talked = bool(turn.exchanges) and not turn.last.tried
-        idle = turn.parse.act == "talk" and turn.parse.chance >= SURE_OF_SILENCE
-        return NO_DEED if talked and idle and not self._names_one(turn) else None
-
     def it_and_more(self, turn: DialogueTurn) -> TurnMeaning | None:
         """Return a deed on what was spoken of and on one thing more: "turn it off, and the heater too"."""
         both = self._dialogue.and_more(turn.text) if turn.before.act else None
@@ -417,7 +403,7 @@ class Continuations:
         for moment in self._relative_moments.read(turn.text, turn.exchanges) if turn.last.last else ():
             alone = SpokenTurn((moment.text,), replace(turn.heard.turn, history=()), turn.names, (moment.text,))
             commands = [one for one in self._read_whole(alone).commands if one.tool in _AT_A_MOMENT]
-            commands = commands or self._look_at(moment, turn) or self._reminder_of(moment, turn)
+            commands = commands or self._reminder_of(moment, turn)
             if not commands:
                 return None
             made += commands
@@ -462,12 +448,6 @@ class Continuations:
         clock = _CLOCK.search(turn.last.says[-1])
         behind = moments.behind(before, when, clock[0] if clock else "") if same else ""
         return Command(deed.tool, {**deed.arguments, "when": behind}, deed.whole) if behind else deed
-
-    def _look_at(self, moment: ToldMoment, turn: DialogueTurn) -> list[Command]:
-        """Return the look at a day that was spoken of, which the parser need not be as sure of."""
-        parse = self._sentences.parse(moment.text, turn.names, turn.room)
-        looks = parse.act == "calendar.list" and parse.chance >= LIKELY_IN_PART
-        return [*parse.commands] if looks else []
 
     def _reminder_of(self, moment: ToldMoment, turn: DialogueTurn) -> list[Command]:
         """Return the reminder of what was spoken of, where a sentence says nothing else to be reminded of."""

@@ -63,8 +63,6 @@ class Corrections:
         """Return what takes back the one thing just done or told of: "no, leave it on, forget it" forbids nothing."""
         if any(turn.last.changed) and self._regrets.fullmatch(turn.heard.text.strip(" .,!")):
             return self._questions.whether(self._put_back, (Command(UNDO, {}),) * sum(turn.last.changed))
-        if rued := self._follow_ups.rued(turn.heard.text, turn.history):
-            return leaning(rued)
         alone = len(turn.last.calls) == 1
         commands = self._follow_ups.taken_back(turn.text, turn.history) if alone else ()
         return leaning(commands) if commands else None

@@ -17,7 +17,7 @@ from atlas.understanding.names import NOBODY, Names
 from atlas.understanding.patterns import pattern
 from atlas.understanding.relative_moments import named_thing
 from atlas.understanding.several_moments import SeveralMoments
-from atlas.understanding.slots import CANNOT, TAKING_AWAY, Command
+from atlas.understanding.slots import CANNOT, Command
 from atlas.understanding.spoken_tools import open_spoken_tools
 from atlas.understanding.which import Places
 
@@ -41,7 +41,7 @@ class FollowUps:
         self._meant = re.compile(tables["meant"], re.IGNORECASE)
         self._followed = re.compile(tables["followed"], re.IGNORECASE)
         self._bare_moment = pattern(tables, "bare_moment")
-        self._rued, self._before_that = pattern(tables, "rued"), pattern(tables, "before_that")
+        self._before_that = pattern(tables, "before_that")
         self._ends, self._fillers_behind = pattern(tables, "ends"), pattern(tables, "fillers_behind")
         self._ends_thing = pattern(tables, "ends_thing")
         self._taken_back = re.compile(tables["taken_back"], re.IGNORECASE)
@@ -154,12 +154,6 @@ class FollowUps:
         if made is None and loosely and not self._grammar.is_negated(rest):
             made = self._other_things(last, rest) or self._other_number(last, rest)
         return made or self._dialogue.other_one(last, rest, exchanges, names)
-
-    def rued(self, text: str, history: Sequence[Message]) -> tuple[Command, ...]:
-        """Return what puts back what was just taken away: "skip tomorrow's", "no, don't skip it, put it back"."""
-        last, changed = last_call(history)
-        taken = last is not None and changed and last.name.rpartition(".")[2] in (*TAKING_AWAY, "skip")
-        return (Command(UNDO, {}),) if taken and self._rued.fullmatch(self._grammar.unmarked(text)) else ()
 
     def one_for_another(
         self, text: str, history: Sequence[Message], exchanges: Sequence[EarlierTurn] = ()

@@ -95,7 +95,6 @@ class Frames:
         self._kin = frozenset[str](words.get("kin", ()))
         self._told_of = frozenset[str](words.get("told_of", ()))
         self._reason = pattern(words, "reasons")
-        self._qualities = frozenset(words.get("qualities", ()))
         self._here = pattern(words, "here")
         self.lexicon = Lexicon(words)
         self._targets = Targets(words)
@@ -143,8 +142,6 @@ class Frames:
                 tokens = self._in_here(clause, tokens, room) or tokens  # "alle Lampen hier"
             if not any(token.category in ("room", "floor") for token in tokens):
                 tokens = [*tokens, *places]  # "it's too warm in the bedroom, turn the heating down"
-            if frames and self._only_qualities(tokens, frames[-1]):
-                tokens = [one for one in tokens if one.category != "kind"]
             frame = self._frame(tokens, names, room)
             if frame is None:
                 return ()
@@ -156,12 +153,6 @@ class Frames:
         if not seconds:
             return commands
         return tuple(command.later(seconds=seconds) for command in commands)
-
-    def _only_qualities(self, tokens: Sequence[Token], last: Frame) -> bool:
-        """Whether the nouns of a clause are qualities of what the last was about: "telly on, and volume twenty"."""
-        nouns = [one for one in tokens if one.category in ("device", "kind", "room", "floor")]
-        kinds = {target.kind for target in last.targets}
-        return bool(nouns) and all(one.text in self._qualities and {one.value[0]} == kinds for one in nouns)
 
     @staticmethod
     def _kind_spoken_of(tokens: Sequence[Token], spoken_of: Sequence[NamedDevice]) -> list[Token]:

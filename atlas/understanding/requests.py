@@ -84,20 +84,8 @@ class Requests:
     def how_things_are(self, turn: DialogueTurn) -> TurnMeaning | None:
         """Return the look at all that can be in a state, where no kind is named: "is anything still on upstairs?"."""
         spoken_of = [one for one in turn.names.devices if one.name in turn.before.devices]
-        if measured := self._measured_in_a_place(turn):
-            return TurnMeaning(commands=measured)
         looks = self._state_questions.read(turn.text, turn.names, turn.room, spoken_of)
         return TurnMeaning(commands=looks) if looks else None
-
-    def _measured_in_a_place(self, turn: DialogueTurn) -> tuple[Command, ...]:
-        """Return the look at what is measured in the place that is named: its "it" is nothing that was spoken of."""
-        if not turn.before.act or not self._frames.asks(turn.text):
-            return ()
-        looks = self._sentences.commands(turn.text, turn.names, turn.room)
-        where = {one.arguments.get("floor") for one in looks if "measure" in one.arguments}
-        known = self._frames.lexicon.known_tokens(turn.text, turn.names)
-        floors = {one.value for one in known if one.category == "floor"}
-        return tuple(looks) if where and where <= floors and only_look(looks) else ()
 
     def of_devices(self, turn: DialogueTurn) -> TurnMeaning | None:
         """Return what is wanted of devices or asked about them; "a bit brighter" is about those just spoken of."""

@@ -175,17 +175,6 @@ def _nothing_is_asked_for(rivals: Rivals) -> TurnMeaning | None:
     return rivals.asked_first() if grave or only_looks else rivals.unchanged
 
 
-def _what_is_only_mentioned_is_not_meant(rivals: Rivals) -> TurnMeaning | None:
-    """Take the parser's thing where the grammar's only stands beside: "like Kew Gardens in here, heating down"."""
-    parse = rivals.parse
-    if not parse.commands or parse.chance < MOST_SURE:
-        return None
-    labels = [(one.piece.token.name, one.label) for one in parse.pieces if one.piece.token]
-    beside = {name for name, label in labels if label == "O"} - {name for name, label in labels if label == "X"}
-    named = {one.arguments.get(key) for one in rivals.commands for key in ("device", "room")}
-    return rivals.parsed if beside & named else None
-
-
 def _the_grammar_has_that_and_more(rivals: Rivals) -> TurnMeaning | None:
     """Keep two deeds on one thing where the parser has one on it: "radio on, and to thirty"; "put the radio on low"."""
     theirs, ours = rivals.parse.commands, rivals.commands
@@ -266,7 +255,6 @@ STEPS: tuple[Callable[[Rivals], TurnMeaning | None], ...] = (
     _what_was_spoken_of_goes_on,
     _a_public_sentence_stays,
     _nothing_is_asked_for,
-    _what_is_only_mentioned_is_not_meant,
     _the_grammar_has_that_and_more,
     _another_tool_takes_more,
     _the_parser_knows_what_it_is,

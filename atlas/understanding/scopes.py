@@ -105,10 +105,6 @@ class Scopes:
             return NO_DEED  # what was named before must stay as it is, too
         return self.all_but(replace(turn, readings=(f"{earlier[: excepts.end()]} {turn.text}",))) or NO_DEED
 
-    def leaves_alone(self, text: str) -> bool:
-        """Tell whether a text surely leaves something alone, be it read or not: it says "except"."""
-        return self._exemptions.is_sure_to_exempt(text)
-
     def _is_wish_but_for(self, text: str, wish: str, names: Names) -> bool:
         """Whether a sentence wants a deed that may leave something alone: it is no question, and nothing to write down.
 

@@ -19,7 +19,6 @@ from atlas.understanding.dialogue_turn import DialogueTurn, DialogueTurns, Spoke
 from atlas.understanding.meaning import NO_DEED, TurnMeaning
 from atlas.understanding.parser import SILENT
 from atlas.understanding.patterns import act_pattern
-from atlas.understanding.scopes import Scopes
 from atlas.understanding.sentence_reader import SentenceReader
 from atlas.understanding.wish_clauses import WishClauses, parts_of
 
@@ -38,7 +37,6 @@ class SecondChances:
         turns: DialogueTurns,
         wishes: WishClauses,
         declined: DeclinedWishes,
-        scopes: Scopes,
         questions: Clarifications,
         read_whole: Understand,
         with_chances: Understand,
@@ -49,7 +47,6 @@ class SecondChances:
         self._turns = turns
         self._wishes = wishes
         self._declined = declined
-        self._scopes = scopes
         self._questions = questions
         self._read_whole = read_whole
         self._with_chances = with_chances
@@ -73,7 +70,6 @@ class SecondChances:
         if (
             self._declined.takes_back(heard)
             or self._conditions.search(text)
-            or self._scopes.leaves_alone(text)
             or self._frames.is_to_somebody(text, names)
         ):
             return unsure

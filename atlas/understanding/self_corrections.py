@@ -40,7 +40,6 @@ class SelfCorrections:
         self._too = re.compile(tables["too"], re.IGNORECASE)
         self._meant = re.compile(tables.get("meant_behind", "(?!)(?P<meant>)(?P<slip>)"), re.IGNORECASE)
         self._only = re.compile(rf"^(?:{tables.get('meant_alone', '(?!)')})\s+", re.IGNORECASE)
-        self._but_not = pattern(tables, "meant_not")
         self._pronoun = pattern(tables.get("acts", {}), "pronouns")
 
     def corrected(self, text: str, commands: Commands, amended: Amended, names: Names) -> tuple[Command, ...]:
@@ -50,12 +49,6 @@ class SelfCorrections:
         text = self._meant.sub(r", \g<slip>, \g<meant>", text)
         for slip in islice(self._slip.finditer(text), MOST_SLIPS):
             before, after = text[: slip.start()].rstrip(" ,."), text[slip.end() :].strip(" ,.!")
-            if (
-                before
-                and (left := self._but_not.match(after))
-                and (some := self._without(commands(before), left, names))
-            ):
-                return some  # "milk and bread on the list, no, not bread"
             if not before or not after or self._grammar.is_negated(before) or self._grammar.is_negated(after):
                 continue
             after, first = self._only.sub("", after), commands(before)
@@ -90,18 +83,6 @@ class SelfCorrections:
         if some := tuple(one for one in first if one.arguments["device"] in named):
             return some  # "the radio and the light off, no, just the radio"
         return ()
-
-    def _without(self, first: tuple[Command, ...], left: re.Match[str], names: Names) -> tuple[Command, ...]:
-        """Return deeds, or one list, without what is named by `left`; `()` where it is none of them."""
-        named = self._frames.devices_in(left["left"], names, "")
-        if _name_devices(first):
-            some = tuple(one for one in first if one.arguments["device"] not in named)
-            return some if len(some) < len(first) else ()
-        items = list(first[0].arguments.get("items", ())) if len(first) == 1 else []
-        others = [one for one in items if str(one).casefold() != left["left"].casefold()]
-        if not 0 < len(others) < len(items):
-            return ()
-        return (Command(first[0].tool, {**first[0].arguments, "items": others}),)
 
     def _put_right(self, before: str, after: str) -> Iterator[str]:
         """Yield the sentence with its slip put right: what is said anew stands where its like stood."""

@@ -27,9 +27,7 @@ from atlas.understanding.sentence_reader import SentenceReader
 from atlas.understanding.slots import Command
 
 LONGEST_CHARACTERS = 200
-LOOKED_BACK = 3  # exchanges in which "do it tomorrow" may have its deed
 MOST_TIMES = 3
-_ENDED_BY_DOCKING = ("home.clean", "home.mow")
 _TIME = re.compile(r"[@#](\d)")
 _LENGTH = re.compile(r"(?P<time>#\d)")
 _CLOSES = re.compile(r"[@#]\d\W*$")
@@ -66,7 +64,7 @@ class TimedDeeds:
         self._off, self._back, self._keeps = (pattern(words, one) for one in ("off", "back", "keeps"))
         self._condition, self._comes, self._real = (pattern(words, one) for one in ("condition", "comes", "real"))
         self._explained, self._persons, self._verb = (pattern(words, one) for one in ("explained", "persons", "verb"))
-        self._timer_ends, self._same, self._around = (pattern(words, one) for one in ("timer_ends", "same", "around"))
+        self._timer_ends, self._around = pattern(words, "timer_ends"), pattern(words, "around")
         self._turns_on, self._turns_off = str(words.get("turns_on", "")), str(words.get("turns_off", ""))
         self._says_when: str = words.get("says_when", "")
 
@@ -225,8 +223,8 @@ class TimedDeeds:
         if "seconds" in when and not explained and not comes:
             return None  # "half an hour after dinner"
         wish = self._bare(_TIME.sub(" ", self._explained.sub(" ", rest)))
-        if not wish or self._same.fullmatch(wish):
-            return self._postponed(turn, when)
+        if not wish:
+            return None
         meant = self._deeds(wish, turn.heard)
         return self._later(meant, when) if meant.commands or explained else None
 
@@ -245,21 +243,6 @@ class TimedDeeds:
             return None
         deeds = self._deeds(self._bare(f"{wish} {text[then.end() :]}"), turn.heard)
         return self._later(deeds, when) if deeds.commands else None
-
-    def _postponed(self, turn: DialogueTurn, when: Mapping[str, Any]) -> TurnMeaning | None:
-        """Return the last deed for later, and taken back for now: "but not while they eat, so after seven"."""
-        for exchange in turn.exchanges[:LOOKED_BACK]:
-            call = exchange.last
-            if call is None or not call.name.startswith("home.") or call.name == "home.dock":
-                continue
-            deed = Command(call.name, call.arguments)
-            if only_look([deed]) or len(exchange.calls) != 1:
-                return None
-            device = {"device": exchange.things[0].name} if exchange.things else {}
-            stops = Command("home.dock", device) if call.name in _ENDED_BY_DOCKING else Command(UNDO, {})
-            begun = exchange is turn.last and exchange.changed[-1]
-            return TurnMeaning(commands=(*((stops,) if begun else ()), deed.later(**when)), leans=True)
-        return None
 
     # ── parts of a sentence ─────────────────────────────────────────────────────────────────────────
 

@@ -147,7 +147,7 @@ class Reader:
         self._wishes_in_turn = WishesInTurn(tables.get("wishes_in_turn", {}), sentences, wanted)
         self._goes_on = goes_on = Continuations(sentences, turns, scopes, questions, words, read_whole)
         requests = Requests(sentences, slips, coverage, goes_on, questions, wanted)
-        chances = SecondChances(sentences, turns, wishes, declined, scopes, questions, read_whole, with_chances)
+        chances = SecondChances(sentences, turns, wishes, declined, questions, read_whole, with_chances)
         about_deeds = AboutDeeds(tables.get("about_deeds", {}), sentences, questions, wanted)
         self._is_yes, self._by_a_word = requests.is_yes, goes_on.named_by_a_word
         self._chances, self._verification = chances, Verification(sentences, coverage, chances, questions, with_chances)
@@ -170,7 +170,7 @@ class Reader:
             *(corrections.of_itself, declined.withdrawal, declined.unfinished_wish, requests.at_several_moments),
         )
         self._steps_without_slips = (
-            *(goes_on.talk, goes_on.it_and_more, goes_on.it_and_another, goes_on.choice, corrections.set_anew),
+            *(goes_on.it_and_more, goes_on.it_and_another, goes_on.choice, corrections.set_anew),
             *(goes_on.named_alone, requests.of_devices, requests.negation, requests.command),
             *(goes_on.reference, goes_on.devices_before, requests.joint_commands, requests.parsed_request),
         )

@@ -14,7 +14,6 @@ from atlas.understanding.chances import (
     MOST_SURE,
     SURE,
     SURE_OF_A_DEVICE,
-    SURE_OF_ANOTHER,
     SURE_OF_SILENCE,
 )
 from atlas.understanding.choices import MeaningChoice
@@ -83,7 +82,7 @@ class Verification:
         self._steps = (
             *(self._ask_for_words, self._believe_public),
             *(self._leave_out_reason, self._make_lasting),
-            *(self._ask_about_partial, self._do_one_wish, self._believe_follow_up, self._believe_two_readers),
+            *(self._ask_about_partial, self._believe_follow_up, self._believe_two_readers),
         )
 
     def verified(self, turn: DialogueTurn, meant: TurnMeaning) -> TurnMeaning:
@@ -215,18 +214,6 @@ class Verification:
         """Ask about commands that leave out a part of the wish."""
         whole = self._coverage.is_whole(deed.commands, deed.turn.parse)
         return None if whole else self._questions.about(deed.turn.parse, deed.commands)
-
-    def _do_one_wish(self, deed: ReadDeed) -> TurnMeaning | None:
-        """Do one of several where a part alone asks for that: "the film's about to start, do the movie night"."""
-        if len(deed.commands) < 2 or deed.turn.parse.chance >= SURE_OF_ANOTHER:
-            return None
-        alone = self._second_chances.wish_alone(deed.turn).commands
-        if not alone or not all(one in deed.commands for one in alone):
-            return None
-        text = deed.turn.text
-        clauses = (text[one.start : one.end].strip() for one in self._frames.clauses(text))
-        wanted = sum(self._frames.is_deed(clause, deed.turn.names) for clause in clauses)
-        return None if wanted >= len(deed.commands) else TurnMeaning(commands=alone)  # "cabinet lights on, fan off"
 
     def _believe_follow_up(self, deed: ReadDeed) -> TurnMeaning | None:
         """Believe a deed that follows on another."""

@@ -74,7 +74,6 @@ def test_a_wish_that_is_broken_off_is_not_done(text: str) -> None:
         ("open the bedroom blinds, I meant close them", "home.close", {"device": "bedroom blinds"}),
         ("lock the front door, uh, the back door I mean", "home.lock", {"device": "back door"}),
         ("turn on the bedside lamp, or no, better the hall light", "home.turn", {"on": True, "device": "hall light"}),
-        ("put milk and bread on the list, no, not bread", "lists.add", {"items": ["milk"]}),
         ("the kettle and the radio off, no, not the radio", "home.turn", {"on": False, "device": "kettle"}),
     ],
 )

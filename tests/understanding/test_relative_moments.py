@@ -100,7 +100,6 @@ def test_an_hour_before_a_whole_day_is_no_moment() -> None:
             reminder("was essen", "2026-11-24 at 13:55"),
         ),
         ("und am Tag davor soll ich lernen, erinner mich so um vier", reminder("lernen", "2026-11-23 um vier")),
-        ("hab ich an dem Tag sonst noch was", [("calendar.list", {"day": "2026-11-24"})]),
     ],
 )
 def test_a_german_moment_is_told_by_what_was_spoken_of(text: str, made: Made) -> None:

@@ -179,14 +179,6 @@ async def test_what_cannot_be_waited_for_is_done_at_the_time_that_is_said_then(
     assert tool == "later.do"
 
 
-async def test_a_deed_is_taken_back_and_done_later_where_it_was_too_early() -> None:
-    talk = Talk(open_grammar("en"))
-    await talk.say("turn on the study fan")
-    talk.calls()
-    await talk.say("but not while the kids are eating, so after seven")
-    assert [tool for tool, _ in talk.calls()] == ["history.undo", "later.do"]
-
-
 @pytest.mark.parametrize("words", ["cancel that", "actually don't", "no, leave it on", "forget it"])
 async def test_a_deed_to_come_is_called_off_behind_it(words: str) -> None:
     talk = Talk(open_grammar("en"))
