@@ -9,7 +9,7 @@ from atlas.understanding import moments
 from atlas.understanding.chances import SURE_TO_GO_ON
 from atlas.understanding.choices import MeaningChoice
 from atlas.understanding.clarifications import Clarifications
-from atlas.understanding.command_traits import are_like, name_any
+from atlas.understanding.command_traits import name_any
 from atlas.understanding.dialogue import UNDO
 from atlas.understanding.dialogue_turn import DialogueTurn, DialogueTurns
 from atlas.understanding.meaning import NO_DEED, TurnMeaning, leaning
@@ -279,10 +279,6 @@ class Corrections:
             return None
         if self._is_elsewhere(corrected, turn):
             return self._questions.which_device  # "the curtains in the bedroom, no, the blind": not the kitchen's
-        if all("kind" in one.arguments for one in corrected) and not name_any(corrected):
-            parse = self._sentences.parse(turn.text, turn.names, turn.room, turn.before)
-            if parse.is_sure() and parse.named and are_like(parse, corrected):
-                return TurnMeaning(commands=parse.commands)  # "the speaker at eight, no, volume ten"
         return TurnMeaning(commands=corrected)
 
     def _is_elsewhere(self, commands: Sequence[Command], turn: DialogueTurn) -> bool:

@@ -42,7 +42,6 @@ from atlas.understanding.masks import MaskedPiece, Masks
 from atlas.understanding.names import Names
 from atlas.understanding.patterns import IN_MEMORY, Rewrites, SoughtPattern, pattern
 from atlas.understanding.persons_rooms import room_of
-from atlas.understanding.said_to_one import SaidToOne
 from atlas.understanding.several_timers import SeveralTimers
 from atlas.understanding.slots import LATER, TAKING_AWAY, Command
 from atlas.understanding.spoken_tools import open_spoken_tools
@@ -186,13 +185,12 @@ class Parser:
         self._half_verb, self._moves = pattern(words, "half_verb"), pattern(words, "moves")
         self._whereabouts, self._and_who = pattern(words, "whereabouts"), pattern(words, "and_who")
         self._quarters = pattern(words, "quarters")
-        self._tells, self._shifts_it = pattern(words, "tells"), pattern(words, "shifts_it")
+        self._shifts_it = pattern(words, "shifts_it")
         self._verb, self._directed = pattern(words, "verb"), pattern(words, "directed")
         self._complaints = [
             (act, re.compile(complaint, re.IGNORECASE), meant) for act, complaint, meant in words.get("complaints", ())
         ]
         self._praised = pattern(words, "praised")
-        self._said_to_one = SaidToOne(grammar.tables.get("said_to_one", {}))
         self._several_timers = SeveralTimers(grammar.tables.get("several_timers", {}), grammar.digits)
         self._lacks: Mapping[str, tuple[str, Sequence[str], Sequence[str]]] = words.get("lacks", {})
         self._lacks_text: Mapping[str, str] = words.get("lacks_text", {})
@@ -403,8 +401,6 @@ class Parser:
             act = "alarms.change"
         if act == "clock.until" and self._spanned.search(reading.text):
             return ()
-        if act == BROADCAST and (tells := self._tells.match(reading.text)) and names.person(tells["who"]):
-            act = LEAVE  # "tell Nana I'm hungry"
         if act in self._slots:
             command = self._tool(act, reading, before, names)
             if act in (BROADCAST, LEAVE):
@@ -571,10 +567,6 @@ class Parser:
             if {*by_kind} <= {"time", "day"}:  # "the one on Wednesday" rings at a time that was not said
                 arguments = {**arguments, "time": "", **by_kind}
                 arguments = {name: re.sub(r"^(?:at|on) ", "", value) for name, value in arguments.items() if value}
-        if act == BROADCAST and (to := self._said_to_one.whom(reading.text, reading.named_around())):
-            person, text = names.person(to), arguments["text"]
-            arguments |= {"person": person} if person else {}
-            arguments["text"] = self._said_to_one.yours(text) if person else self._said_to_one.aloud(to, text)
         return Command(tool, arguments)
 
     def _on_the_day_before(self, when: str, text: str, before: Before) -> str:

@@ -35,7 +35,7 @@ from atlas.understanding.grammar import Half
 from atlas.understanding.lasting_deeds import for_a_while
 from atlas.understanding.meaning import NO_DEED, TurnMeaning
 from atlas.understanding.names import Names
-from atlas.understanding.parser import BROADCAST, LEAVE, NOT_PARSED, SILENT, Parse, act_of
+from atlas.understanding.parser import NOT_PARSED, SILENT, Parse, act_of
 from atlas.understanding.patterns import act_pattern
 from atlas.understanding.rivals import parsed
 from atlas.understanding.second_chances import PRONOUNS, SecondChances
@@ -242,8 +242,6 @@ class Verification:
             return True
         if parse.act == "look" and self._frames.is_statement(text):
             return True  # "lamp on, kettle off": the parser is shown no commas
-        if {one.tool for one in commands} == {BROADCAST} and parse.act in (BROADCAST, LEAVE):
-            return True  # said to somebody at once, or left for them
         if _is_one_deed(commands) and _named(parse.commands) == _named(commands) and parse.commands[-1] == commands[-1]:
             return True  # German says its verb once for several things, behind the last of them
         if 0 < len(parse.commands) < len(commands) and all(one in commands for one in parse.commands):

@@ -10,7 +10,6 @@ import pytest
 from atlas.conversation import HOUSE, Message, Turn
 from atlas.understanding.grammar import Grammar, open_grammar
 from atlas.understanding.names import NamedPlace, Names
-from atlas.understanding.said_to_one import SaidToOne
 from atlas.understanding.understanding import Understanding
 from tests.houses import reader_of
 
@@ -178,9 +177,3 @@ def test_what_is_for_one_person_is_left_for_them_or_said_with_their_name(
 )
 def test_nothing_is_said_to_nobody_and_nothing_left_for_who_speaks(grammar: Grammar, text: str) -> None:
     assert not grammar.commands(text, HERE)
-
-
-def test_several_who_are_spoken_to_are_all_named(grammar: Grammar) -> None:
-    to_one, text = SaidToOne(grammar.tables["said_to_one"]), "tell Anna and Tom to come"
-    assert to_one.whom(text, [(5, 9), (14, 17)]) == "Anna and Tom"
-    assert to_one.whom("Anna says tell everyone", [(0, 4)]) == ""
