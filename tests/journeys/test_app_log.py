@@ -123,5 +123,5 @@ def test_nobody_but_the_owner_has_the_page_or_what_it_shows(own_house: Running) 
     with pytest.raises(urllib.error.HTTPError, match="403"):
         urllib.request.urlopen(asked)
     with opened(own_house, token=token, path="house/log") as page:
-        expect(page.get_by_role("heading", name="There is no such page.")).to_be_visible(timeout=ANSWER_MS)
+        expect(page.get_by_role("heading", name="That is not for you in this house.")).to_be_visible(timeout=ANSWER_MS)
         expect(lines(page)).to_have_count(0)

@@ -26,9 +26,9 @@ def test_a_list_that_is_there_is_opened_however_its_name_is_written(house: Runni
         expect(page.locator(".chip[aria-current]")).to_have_text(re.compile("^Shopping"))
 
 
-def test_who_does_not_look_after_the_house_finds_no_such_page(house: Running):
+def test_who_does_not_look_after_the_house_is_told_that_its_page_is_not_for_them(house: Running):
     with opened(house, token=house.new_token("a childs slate", "child"), path="house/devices") as page:
-        expect(page.get_by_role("heading", name="There is no such page")).to_be_visible()
+        expect(page.get_by_role("heading", name="That is not for you in this house.")).to_be_visible()
         expect(page.get_by_role("button", name="Add a phone or a screen")).to_have_count(0)
 
 

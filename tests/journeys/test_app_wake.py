@@ -94,5 +94,5 @@ def test_what_was_not_for_the_house_wakes_the_room_no_more_once_the_proposal_is_
 
 def test_nobody_but_the_owner_sees_what_woke_a_room(own_house: Running) -> None:
     with opened(own_house, token=own_house.new_token("phone"), path="house/wake") as page:
-        expect(page.get_by_role("heading", name="There is no such page.")).to_be_visible(timeout=ANSWER_MS)
+        expect(page.get_by_role("heading", name="That is not for you in this house.")).to_be_visible(timeout=ANSWER_MS)
         expect(entries(page)).to_have_count(0)
