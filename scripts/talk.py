@@ -3,7 +3,7 @@
 .venv/bin/python scripts/talk.py FILE --house HOUSE.json [--language de]   # such as atlas_bench/blind/fourteenth/en
 
 A line of the file is a sentence; "@Kitchen" is where the next ones are said, and "--" begins a new dialogue, for which
-the house is as it was at first.
+the house is as it was at first. "# …" says what its writer wants of the sentence before, and is not said.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ def dialogues(text: str) -> Iterator[tuple[str, list[str]]]:
                 yield room, sentences
             sentences = []
         room = line[1:] if line.startswith("@") else room
-        if line and line != "--" and not line.startswith("@"):
+        if line and line != "--" and not line.startswith(("@", "# ")):
             sentences.append(line)
 
 
