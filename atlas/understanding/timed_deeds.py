@@ -231,13 +231,13 @@ class TimedDeeds:
     def _then(self, text: str, times: Sequence[SpokenTime], turn: DialogueTurn) -> TurnMeaning | None:
         """Return deeds for the time of something that is told before: "they come at six, so the heating on then"."""
         then = self._at_that_time.search(text)
-        told, _, wish = text[: then.start()].rpartition(",") if then else ("", "", "")
+        reason, _, wish = text[: then.start()].rpartition(",") if then else ("", "", "")
         when, kinds = _together(times), {part.kind for one in times for part in one.parts}
-        if not then or not when or len(_TIME.findall(told)) != len(times) or self._past.search(told):
+        if not then or not when or len(_TIME.findall(reason)) != len(times) or self._past.search(reason):
             return None
         if "clock" not in kinds and "seconds" not in when:
             return None
-        bare = self._bare(_TIME.sub(" ", told))
+        bare = self._bare(_TIME.sub(" ", reason))
         is_told = not bare or all(one.aside for one in self._frames.clauses(bare))
         if self._grammar.is_negated(text, turn.names) or not (is_told or not self._deeds(bare, turn.heard)):
             return None
