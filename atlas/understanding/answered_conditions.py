@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from atlas.understanding.command_traits import opens_up
 from atlas.understanding.dialogue import EarlierTurn, is_so_now
 from atlas.understanding.dialogue_turn import DialogueTurn, Understand
 from atlas.understanding.meaning import TurnMeaning, leaning
@@ -25,6 +26,7 @@ class AnsweredConditions:
     def __init__(self, words: Mapping[str, Any], sentences: SentenceReader, read_whole: Understand) -> None:
         self._if = {True: pattern(words, "if_so"), False: pattern(words, "if_not")}
         self._writes = pattern(words, "writes")
+        self._of_another = pattern(sentences.grammar.tables.get("wishes_in_turn", {}), "of_another")
         self._sentences = sentences
         self._read_whole = read_whole
 
@@ -44,8 +46,10 @@ class AnsweredConditions:
             more = self._sentences.grammar.slots.things(written["more"], written["more"]) if written["more"] else []
             given = {key: value for key, value in last.last.arguments.items() if key == "list"}
             return leaning((Command(ADDS, {"items": [item, *more], **given}),))
+        if self._of_another.search(wish):
+            return None
         meant = self._read_whole(turn.heard.saying(wish))
-        return meant if meant.commands else None
+        return meant if meant.commands and not opens_up(meant.commands) else None
 
     def _item(self, turn: DialogueTurn) -> str:
         """Return the thing of which it was asked whether it stands on a list."""

@@ -83,3 +83,10 @@ def is_about(parse: Parse, commands: Sequence[Command]) -> bool:
     """Tell whether the parser has what the last of some commands does, or another deed on the same timers, say."""
     topic, _, rest = parse.act.partition(".")
     return are_like(parse, commands[-1:]) or bool(rest and commands[-1].tool.startswith(f"{topic}."))
+
+
+def opens_up(commands: Sequence[Command]) -> bool:
+    """Whether commands unlock or open anything: what may be read so only when it was surely said."""
+    return any(
+        one.tool in ("home.unlock", "home.open") or one.arguments.get("tool") == "home.unlock" for one in commands
+    )

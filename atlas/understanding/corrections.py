@@ -186,7 +186,7 @@ class Corrections:
     def of_several(self, turn: DialogueTurn) -> TurnMeaning | None:
         """Return what puts one of several right: "not the eggs, cheese"; "keep the pasta one", of three timers."""
         for text in turn.readings:
-            if anew := self._follow_ups.timer_set_anew(text, turn.exchanges):
+            if anew := self._follow_ups.timer_set_anew(text, turn.exchanges, turn.names):
                 return leaning((anew,))
             meant = self._follow_ups.one_for_another(text, turn.history, turn.exchanges)
             if meant := meant or self._follow_ups.all_but_one(text, turn.exchanges):

@@ -31,6 +31,7 @@ class EverythingOff:
         self._house = pattern(words, "house")
         self._here, self._floor_here = pattern(words, "here"), pattern(words, "floor_here")
         self._aside, self._reason = pattern(words, "aside"), pattern(words, "reason")
+        self._no_aside = pattern(words, "no_aside")
         self._all_of_it = pattern(words, "all_of_it")  # where nothing was spoken of that it may mean
         self._else, self._rest, self._all = pattern(words, "else"), pattern(words, "rest"), str(words.get("all", ""))
         self._in_house: str = words.get("in_house", "")
@@ -47,7 +48,8 @@ class EverythingOff:
         words = self._aside.sub("", text.strip()[: LONGEST_CHARACTERS + 1])
         words = self._reason.sub("", words)
         first, _, rest = words.partition(". ")
-        if rest and len(first.split()) <= MOST_WORDS_ASIDE and not self._lexicon.known_tokens(first, names):
+        is_aside = len(first.split()) <= MOST_WORDS_ASIDE and not self._no_aside.search(first)
+        if rest and is_aside and not self._lexicon.known_tokens(first, names):
             words = rest  # "Blackout. Everything off in here."
         if not spoken_of:
             words = self._all_of_it.sub(self._all, words)

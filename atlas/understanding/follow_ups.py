@@ -194,15 +194,18 @@ class FollowUps:
         of_such = any(one.topic in _CANCELLED for one in spoken_of)
         return of_such and self._stays.fullmatch(self._grammar.unmarked(text)) is not None
 
-    def timer_set_anew(self, text: str, exchanges: Sequence[EarlierTurn]) -> Command | None:
-        """Return how long one of the timers just set is to run, told by its name: "make the egg one 10"."""
+    def timer_set_anew(self, text: str, exchanges: Sequence[EarlierTurn], names: Names) -> Command | None:
+        """Return how long one of the timers just set is to run, told by its name: "make the egg one 10".
+
+        A device that is called so is meant itself: "turn the heating to 21".
+        """
         match = self._of_a_timer.fullmatch(self._grammar.unmarked(text))
-        if match is None:
+        if match is None or (not match["sure"] and any(_is_in(match["name"], one.name) for one in names.devices)):
             return None
         calls = (call for one in exchanges for call in one.calls if call.name == "timers.start")
         named = [call for call in calls if _is_name(match["name"], str(call.arguments.get("name", "")))]
         seconds = self._seconds(match["length"]) if named else 0
-        if named and not seconds and (made := self._other_number(named[0], match["length"])):
+        if named and not seconds and match["sure"] and (made := self._other_number(named[0], match["length"])):
             seconds = int(made.arguments["seconds"])
         if not seconds:
             return None
@@ -645,6 +648,11 @@ def _took_back(history: Sequence[Message]) -> bool:
     last = list(takewhile(lambda message: message.author != "user", reversed(history)))
     undone = {call.id for message in last for call in message.calls if call.name == UNDO}
     return any(message.call_id in undone and read_result(message.text).get("changed") is True for message in last)
+
+
+def _is_in(words: str, name: str) -> bool:
+    """Tell whether the name of a device holds words: "Heizung", of "Büroheizung"."""
+    return words.casefold() in name.casefold()
 
 
 def _is_name(words: str, name: str) -> bool:

@@ -60,6 +60,8 @@ class TimedDeeds:
         self._it, self._in_turn = pattern(words, "pronoun"), pattern(words, "in_turn")
         self._others = pattern(words, "others")
         self._at_that_time, self._past = pattern(words, "then"), pattern(words, "past")
+        self._says_now, self._states = pattern(words, "says_now"), pattern(words, "states")
+        self._because = pattern(words, "because")
         self._span, self._meanwhile = pattern(words, "span"), pattern(words, "meanwhile")
         self._off, self._back, self._keeps = (pattern(words, one) for one in ("off", "back", "keeps"))
         self._condition, self._comes, self._real = (pattern(words, one) for one in ("condition", "comes", "real"))
@@ -106,6 +108,8 @@ class TimedDeeds:
         if len(times) != 1 or not {part.kind for part in times[0].parts} & {"clock", "length"}:
             return meant
         [mark] = _TIME.finditer(masked)
+        if self._because.search(masked[: mark.start()]):
+            return meant
         beside = self._bare(_TIME.sub(" ", _clause_at(masked, *mark.span())))
         if self._until.search(masked) or not beside or self._deeds(beside, heard).commands != deeds:
             return meant
@@ -235,7 +239,11 @@ class TimedDeeds:
         when, kinds = _together(times), {part.kind for one in times for part in one.parts}
         if not then or not when or len(_TIME.findall(reason)) != len(times) or self._past.search(reason):
             return None
-        if "clock" not in kinds and "seconds" not in when:
+        if (
+            ("clock" not in kinds and "seconds" not in when)
+            or self._says_now.search(reason)
+            or self._states.search(wish)
+        ):
             return None
         bare = self._bare(_TIME.sub(" ", reason))
         is_told = not bare or all(one.aside for one in self._frames.clauses(bare))

@@ -14,7 +14,7 @@ from dataclasses import replace
 from typing import Any
 
 from atlas.conversation import Message, ToolCall
-from atlas.understanding.command_traits import only_look
+from atlas.understanding.command_traits import only_look, opens_up
 from atlas.understanding.coverage import undoes_itself
 from atlas.understanding.dialogue_turn import SpokenTurn, Understand
 from atlas.understanding.home_tools import CLEANS, TARGETS
@@ -37,7 +37,8 @@ class WishesInTurn:
     def __init__(self, words: Mapping[str, Any], sentences: SentenceReader, wanted: Understand) -> None:
         self._joint, self._leaves, self._unless = (pattern(words, one) for one in ("joint", "leaves", "unless"))
         self._no_wish = [act_pattern(sentences.grammar.tables, one) for one in ("conditions", "unwanted", "forbidden")]
-        self._too = pattern(words, "too")
+        self._too, self._of_another = pattern(words, "too"), pattern(words, "of_another")
+        self._likewise = pattern(words, "likewise")
         self._sentences = sentences
         self._wanted = wanted
 
@@ -62,9 +63,11 @@ class WishesInTurn:
 
     def _both(self, first: str, second: str, heard: SpokenTurn, whole: TurnMeaning) -> TurnMeaning | None:
         negated, names = self._sentences.grammar.is_negated, heard.names
+        if self._of_another.search(second):
+            return None  # "and Marcus can open the door", "and lock it later"
         if self._leaves.fullmatch(first):  # "leave that as it is, but remind me at ten"
             beside = self._wanted(heard.saying(second))
-            return beside if _are_deeds(beside.commands) else None
+            return beside if _are_deeds(beside.commands) and not self._likewise.search(second) else None
         if negated(first, names) or self._sentences.frames.is_to_somebody(heard.text, names):
             return None
         before = self._wanted(heard.saying(first)).commands
@@ -110,7 +113,7 @@ class WishesInTurn:
 def _are_deeds(commands: Sequence[Command]) -> bool:
     """Whether commands change something, and may stand one after the other."""
     others = [one for one in commands if one.topic != "home"]
-    known = all(one.tool.startswith(_ONE_BY_ONE) for one in commands)
+    known = all(one.tool.startswith(_ONE_BY_ONE) for one in commands) and not opens_up(commands)
     return bool(commands) and not only_look(commands) and known and len(others) <= MOST_OTHERS
 
 

@@ -36,7 +36,6 @@ FRIDAY_NINE = 1_800_000_000.0  # in Paris
 ROOT = "family-agent-config"
 # What to call a tool with: by the argument's name, where that is not enough by the tool's.
 EXAMPLES: dict[str, Any] = {
-    "list": "party",
     "names": ["weather.place"],
     "seconds": 60,
     "by_seconds": 60,
@@ -67,6 +66,7 @@ EXAMPLES: dict[str, Any] = {
     "by": 10,
 }
 EXAMPLES_OF: dict[str, dict[str, Any]] = {
+    "lists.delete": {"list": "party"},
     "upstream.offered": {"server": "garden", "name": "water"},
     "upstream.approve": {"server": "garden", "name": "water", "sha256": "0" * 64},
     "rules.refused": {"agent": "house"},

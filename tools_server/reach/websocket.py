@@ -24,6 +24,15 @@ class Hung(OSError):
     """The other side hung up, or speaks no WebSocket."""
 
 
+class _Prompt(ClientConnection):
+    """A connection that is over once the other side has said so, whether or not it hangs up."""
+
+    def data_received(self, data: bytes) -> None:
+        super().data_received(data)
+        if self.protocol.close_expected():
+            self.transport.abort()
+
+
 class JsonSocket:
     """One open connection."""
 
@@ -62,13 +71,16 @@ async def opened(outside: Outside, url: str, authority: Path | None = None) -> A
             url,
             sock=way,
             ssl=context(authority) if address.secure else None,
+            create_connection=_Prompt,
             compression=None,
             user_agent_header=None,
             open_timeout=CONNECT_SECONDS,
             ping_interval=None,
             max_size=LARGEST_BYTES,
         )
-    except (InvalidHandshake, ValueError) as refused:  # also one that sends us elsewhere, where nobody dialled
+    except OSError:
+        raise  # a wrong certificate, which is a ValueError too
+    except (InvalidHandshake, InvalidURI, ValueError) as refused:  # also one that sends us elsewhere
         raise Hung("it speaks no WebSocket") from refused
     try:
         yield JsonSocket(connection)

@@ -207,7 +207,7 @@ async def _delete_question(call: Call, list: str) -> str:
 
 
 @folder_tool("lists.delete", data={"list": str}, risk="destructive", preview=_delete_question)
-async def delete(call: Call, list: Annotated[str, Field(max_length=80, description="Which list")]) -> Result:
+async def delete(call: Call, list: Name = SHOPPING) -> Result:
     """Delete a whole list with everything on it. The shopping list always stays."""
     sheet = _deletable(call, list)
     text = _("Deleted {the}.").format(the=_the(sheet))

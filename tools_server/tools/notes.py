@@ -113,7 +113,7 @@ async def write(
     if note.body.strip() == text:
         return Result(_("{title} says that already.").format(title=capital(spoken(note.title))), {"note": _shown(note)})
     if revision not in ("", _revision(note)):
-        raise _edited_meanwhile(note)
+        raise _edited_meanwhile(call, note)
     written = note.text[: len(note.text) - len(note.body)].rstrip("\r\n") + f"\n\n{text}\n"
     return _rewritten(call, note, written, _("{title} is written anew.").format(title=capital(spoken(note.title))))
 
@@ -123,11 +123,11 @@ def _revision(note: Paper) -> str:
     return hashlib.sha256(note.body.strip().encode()).hexdigest()[:32]
 
 
-def _edited_meanwhile(note: Paper) -> ToolFailed:
+def _edited_meanwhile(call: Call, note: Paper) -> ToolFailed:
     """Return the refusal to write over what somebody else wrote, with that; whoever has read it may write over it."""
     body = note.body.strip()
-    is_short = len(body) <= TEXT_CHARACTERS
-    seen = {"text": body, "revision": _revision(note)} if is_short else {"text": "", "revision": ""}
+    is_shown = len(body) <= TEXT_CHARACTERS and call.gate.decide("notes.read", {"title": note.title}).allowed
+    seen = {"text": body, "revision": _revision(note)} if is_shown else {"text": "", "revision": ""}
     sentence = _("Somebody else has changed {title} meanwhile.").format(title=spoken(note.title))
     refusal = ToolFailed("invalid", sentence, **seen)
     refusal.untrusted = note.of_others
@@ -158,7 +158,12 @@ async def read(call: Call, title: Title) -> Result:
         else _("The note says only: {title}.").format(title=spoken(note.title))
     )
     more = len(body) > TEXT_CHARACTERS
-    data = {"note": _shown(note), "text": body[:TEXT_CHARACTERS], "truncated": more, "revision": _revision(note)}
+    data = {
+        "note": _shown(note),
+        "text": body[:TEXT_CHARACTERS],
+        "truncated": more,
+        "revision": "" if more else _revision(note),
+    }
     return Result(text, data, untrusted=note.of_others)
 
 

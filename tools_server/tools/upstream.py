@@ -101,12 +101,15 @@ async def approve(
     row = _waiting(call, server, name)
     if row["seen_sha256"] != sha256:
         raise ToolFailed("failed", _("It has changed since it was shown. Look at it again."))
-    pin(call.state, row)
+    text = _("{tool} of {server} is approved.").format(tool=name, server=server)
+    with call.state.transaction():
+        pin(call.state, row)
+        receipt = call.receipt(text, before=None, after=None)
     mounted = call.engine.servers[server]
     mounted.waiting.pop(name, None)
     mounted.offered = tuple(one for one in mounted.offered if one != name)
     mounted.look.set()  # it is listed in a moment, not at the next look
-    return Result(_("{tool} of {server} is approved.").format(tool=name, server=server))
+    return Result(text, {}, receipt)
 
 
 def _waiting(call: Call, server: str, name: str) -> Mapping[str, Any]:
