@@ -145,13 +145,14 @@ class Recall:
         """Forget a fact about something; where none was told, what was said of it, after a yes."""
         known = read(await self._told.to(turn)) if self._told else ()
         is_told = any(about.casefold() in one.text.casefold() for one in known)
-        words, fit, matches = await self._sought(turn, about, ALWAYS, anybody=True)
+        whose = belonging_to(self.name, turn.actor)
+        matches = await self._memory.search(whose, about, ALWAYS, fit="whole", most=MOST_FORGOTTEN)
         if self._told and (is_told or not matches):
             call = ToolCall(fresh_id("call"), "facts.forget", {"text": about})
             return await carry_out(call, self._told.tools, turn, emit)
         if not matches:
             return await say(self._wording.says["never"].format(about=about), emit)
-        what = {"about": words, "fit": fit, "span": self._wording.span("about", about=about)}
+        what = {"about": about, "fit": "whole", "span": self._wording.span("about", about=about)}
         return await self._ask_first(what, len({one.turn for one in matches}), matches[-1].at, turn, emit)
 
     async def _ask_first(self, what: dict[str, Any], count: int, first: float, turn: Turn, emit: Emit) -> AgentAnswer:
@@ -191,12 +192,6 @@ class Recall:
         self, turn: Turn, about: str, span: TimeSpan, *, anybody: bool = False, here: bool = False
     ) -> Sequence[MessageMatch]:
         """Return what was said about something, newest first; wishes like this one are no talk about it."""
-        return (await self._sought(turn, about, span, anybody=anybody, here=here))[-1]
-
-    async def _sought(
-        self, turn: Turn, about: str, span: TimeSpan, *, anybody: bool = False, here: bool = False
-    ) -> tuple[str, Words, Sequence[MessageMatch]]:
-        """Return the same, behind the words that it was found by, and how they fit."""
         whose = belonging_to(self.name, turn.actor, here=here)
         by: Author | None = None if anybody else "user"
         singular = " ".join(re.sub(self._wording.endings, "", word) or word for word in about.split())
@@ -204,8 +199,8 @@ class Recall:
         for words, fit in ways:
             matches = await self._memory.search(whose, words, span, by=by, fit=fit, most=LOOKED_AT)
             if talk := [one for one in matches if not self._is_ours(one.text)]:
-                return words, fit, talk
-        return about, "whole", []
+                return talk
+        return []
 
     def _is_ours(self, text: str) -> bool:
         return any(command.tool.startswith(PAST) for command in self._grammar.commands(text))
