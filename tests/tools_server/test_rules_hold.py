@@ -159,3 +159,11 @@ async def test_who_may_stop_a_timer_only_with_a_yes_is_told_so_by_an_alarm_too(w
     answer = await world.refused("alarms.stop", actor=kitchen)
     assert answer.text == "Somebody has to say yes to that. Ask for it by its own name."
     assert (await world.ok("timers.cancel", actor=kitchen)).text == "Your egg timer is done."
+
+
+async def test_who_may_not_read_a_note_is_not_shown_it_by_a_refusal(world: Any) -> None:
+    await world.ok("notes.create", title="Wi-Fi", text="the password is hunter2")
+    deny(world, ["notes.read"])
+    answer = await world.refused("notes.write", title="Wi-Fi", parts=["mine"], revision="of another text")
+    assert answer.error == "invalid"
+    assert "hunter2" not in f"{answer.text}{answer.data}"

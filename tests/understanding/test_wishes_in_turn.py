@@ -189,3 +189,29 @@ async def test_where_somebody_is_is_no_part_of_what_they_hear(language: str, tex
     assert (tool, str(given["room"]).casefold()) == ("broadcast.say", place)
     assert words in str(given["text"]).casefold()
     assert place not in str(given["text"]).casefold()
+
+
+@for_every(
+    "language, room, text",
+    [
+        ("en", "Kitchen", "turn on the kettle and Marcus can open the front door"),
+        ("en", "Kitchen", "turn on the kettle and later unlock the front door"),
+        ("en", "Kitchen", "never. everything off in here"),
+        ("de", "Küche", "mach die Leselampe an und Karim kann die Haustür aufsperren"),
+    ],
+)
+async def test_nothing_is_opened_that_somebody_else_may_open_or_later(language: str, room: str, text: str) -> None:
+    tools = {tool for tool, _ in await deeds(house(language, room), text)}
+    assert not tools & {"home.unlock", "home.open"}, tools
+    assert "never" not in text or not tools
+
+
+@for_every(
+    "sentences",
+    [
+        ("is the front door locked?", "if it's open, turn the reading lamp off"),
+        ("is the front door locked?", "if it is, Marcus can unlock it"),
+    ],
+)
+async def test_a_condition_that_names_another_state_or_person_is_no_wish(sentences: tuple[str, ...]) -> None:
+    assert not {tool for tool, _ in await deeds(house("en", "Hall"), *sentences)} & {"home.turn", "home.unlock"}
