@@ -7,6 +7,7 @@ from dataclasses import replace
 from itertools import takewhile
 from typing import Any
 
+from atlas.agents import facts
 from atlas.agents.agent import AgentAnswer, say
 from atlas.agents.tool_use import answer_of, use
 from atlas.conversation import Message, PendingConfirmation, ToolCall, ToolResult, Turn, fresh_id
@@ -26,7 +27,6 @@ LATELY_SECONDS = 3_600.0  # as long as history.undo takes something back by itse
 MOST_CHANGES = 5  # among which the newest is looked for that can be taken back
 ONE_AT_A_TIME = "The other one needs a yes of its own; please ask me for it again."
 
-FACTS, NOTES = "facts.list", "notes.search"
 Do = Callable[[str, Mapping[str, Any]], Awaitable[ToolResult]]
 
 
@@ -120,9 +120,10 @@ class Commands:
                 texts.append(own(ONE_AT_A_TIME))
             if command.tool == UNDO and not result.ok:
                 break  # what was meant to be replaced is still there
-        if [(call.name, "about" in call.arguments) for call in calls] == [(FACTS, True)]:
-            if note := await self._from_notes(calls[0], results[0], do):
-                texts = [note]
+        if [(call.name, "about" in call.arguments) for call in calls] == [(facts.LIST, True)]:
+            is_unknown = results[0].ok and not results[0].data.get("facts")
+            if is_unknown and (note := await facts.in_notes(calls[0].arguments["about"], self._tools, do)):
+                texts = [note.text]
             else:  # which nothing that is said next is about
                 del calls[1:], results[1:]
         if pending:
@@ -135,14 +136,6 @@ class Commands:
         text = text or " ".join([*texts, *filter(None, [then])])
         await emit(TextDelta(text))
         return replace(answer_of(calls, results, text), pending=pending, tainted=tainted)
-
-    async def _from_notes(self, question: ToolCall, answer: ToolResult, do: Do) -> str:
-        """Return what the notes hold of something that nobody told; "" where that is not to be looked up."""
-        may_look = any(tool.name == NOTES for tool in await self._tools.listed())
-        if not may_look or not answer.ok or answer.data.get("facts"):
-            return ""
-        result = await do(NOTES, {"words": question.arguments["about"]})
-        return result.text if result.ok and result.data.get("matches") else ""
 
     async def _instead(self, undone: ToolResult, made: ToolResult, do: Do) -> str:
         """Return what is said of one thing that was taken back for another; "" is all that the tools said.

@@ -19,7 +19,6 @@ from atlas.understanding.dialogue import read_result
 from atlas.understanding.slots import Command
 from atlas.understanding.understanding import Understanding
 
-FORGET, SEARCH_NOTES = "facts.forget", "notes.search"
 CALENDAR = "calendar.find"  # what else a sentence may ask for: a birthday is as likely told as written down there
 
 
@@ -42,7 +41,7 @@ class Facts:
     async def answer(self, meant: Understanding, turn: Turn, emit: Emit) -> AgentAnswer | None:
         """See `Answerer.answer`. "Forget that", said of a fact, is asked about as always."""
         if fact := _meant(meant, turn):
-            return await carry_out(ToolCall(fresh_id("call"), FORGET, {"text": fact}), self._tools, turn, emit)
+            return await carry_out(ToolCall(fresh_id("call"), facts.FORGET, {"text": fact}), self._tools, turn, emit)
         matches = await self._matches(meant, turn, self._told.to)
         if matches is None:
             return None
@@ -82,12 +81,15 @@ class Facts:
 
     async def _from_notes(self, question: FactQuestion, turn: Turn, emit: Emit) -> AgentAnswer | None:
         """Answer from the notes what nobody asked to be remembered: "where is the wifi password"."""
-        if not any(tool.name == SEARCH_NOTES for tool in await self._tools.listed()):
-            return None
+        calls: list[ToolCall] = []
+
+        async def look(tool: str, arguments: Mapping[str, Any]) -> ToolResult:
+            calls.append(ToolCall(fresh_id("call"), tool, arguments))
+            return await use(calls[-1], self._tools, turn, emit)
+
         words = [word for word in question.words if word not in question.light]
-        call = ToolCall(fresh_id("call"), SEARCH_NOTES, {"words": " ".join(words or question.words)})
-        result = await use(call, self._tools, turn, emit)
-        return await tell(call, result, emit) if result.ok and result.data.get("matches") else None
+        note = await facts.in_notes(" ".join(words or question.words), self._tools, look)
+        return await tell(calls[-1], note, emit) if note else None
 
     def _was_said(self, question: FactQuestion, turn: Turn) -> bool:
         """Tell whether somebody told the model something of it: then it may know it from there."""

@@ -8,9 +8,9 @@ from dataclasses import replace
 from datetime import datetime, tzinfo
 from typing import Any
 
-from atlas.agents import prompt
+from atlas.agents import facts, prompt
 from atlas.agents.agent import AgentAnswer, say
-from atlas.agents.facts import FactLookup, read
+from atlas.agents.facts import FactLookup
 from atlas.agents.past_times import PastTimes
 from atlas.agents.tool_use import carry_out
 from atlas.conversation import (
@@ -143,16 +143,16 @@ class Recall:
 
     async def _forget_about(self, about: str, turn: Turn, emit: Emit) -> AgentAnswer:
         """Forget a fact about something; where none was told, what was said of it, after a yes."""
-        known = read(await self._told.to(turn)) if self._told else ()
+        known = facts.read(await self._told.to(turn)) if self._told else ()
         is_told = any(about.casefold() in one.text.casefold() for one in known)
         whose = belonging_to(self.name, turn.actor)
-        matches = await self._memory.search(whose, about, ALWAYS, fit="whole", most=MOST_FORGOTTEN)
+        matches = await self._memory.search(whose, about, fit="whole", most=MOST_FORGOTTEN)
         if self._told and (is_told or not matches):
-            call = ToolCall(fresh_id("call"), "facts.forget", {"text": about})
+            call = ToolCall(fresh_id("call"), facts.FORGET, {"text": about})
             return await carry_out(call, self._told.tools, turn, emit)
         if not matches:
             return await say(self._wording.says["never"].format(about=about), emit)
-        what = {"about": about, "fit": "whole", "span": self._wording.span("about", about=about)}
+        what = {"about": about, "span": self._wording.span("about", about=about)}
         return await self._ask_first(what, len({one.turn for one in matches}), matches[-1].at, turn, emit)
 
     async def _ask_first(self, what: dict[str, Any], count: int, first: float, turn: Turn, emit: Emit) -> AgentAnswer:
@@ -312,7 +312,7 @@ async def forget(
     """Forget, in the turn that wishes it, and return what to say. Raises `StoreError`."""
     whose = belonging_to(agent, actor, here=bool(what.get("here")))
     if about := what.get("about"):
-        matches = await memory.search(whose, about, fit=what["fit"], most=MOST_FORGOTTEN)
+        matches = await memory.search(whose, about, fit="whole", most=MOST_FORGOTTEN)
         turns = dict.fromkeys(one.turn for one in matches)
         deletions = [await memory.forget(whose, turn=one, by_turn=turn_id) for one in turns]
         numbers = (sum(one.exchanges for one in deletions), sum(one.deeds for one in deletions))

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Iterator
+from collections.abc import Awaitable, Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
+from typing import Any
 
 import anyio
 
@@ -12,7 +13,8 @@ from atlas.conversation import Actor, ToolCall, ToolResult, Turn, fresh_id
 from atlas.mcp.tools import Tools
 from atlas.trace import current
 
-LIST = "facts.list"
+LIST, FORGET = "facts.list", "facts.forget"
+NOTES = "notes.search"
 SECONDS = 1.0  # nobody waits longer for them: an answer without them is better than none
 AHEAD_SECONDS = 30.0  # what was read while somebody spoke is good for no longer than they go on
 
@@ -26,6 +28,7 @@ class RememberedFact:
 
 
 LookUp = Callable[[Turn], Awaitable[ToolResult | None]]
+Use = Callable[[str, Mapping[str, Any]], Awaitable[ToolResult]]
 _Look = list[ToolResult | None]  # empty until somebody has looked
 
 
@@ -70,6 +73,14 @@ class FactLookup:
         if not look:
             look.append(await _looked_up(self.tools, turn))
         return look[-1]
+
+
+async def in_notes(words: str, tools: Tools, use: Use) -> ToolResult | None:
+    """Return what the notes hold of what nobody told; `None` where that is nothing, or nobody may look."""
+    if not any(tool.name == NOTES for tool in await tools.listed()):
+        return None
+    result = await use(NOTES, {"words": words})
+    return result if result.ok and result.data.get("matches") else None
 
 
 async def _looked_up(tools: Tools, turn: Turn) -> ToolResult | None:

@@ -13,7 +13,7 @@ from atlas.understanding.command_traits import opens_up
 from atlas.understanding.dialogue import EarlierTurn, is_so_now
 from atlas.understanding.dialogue_turn import DialogueTurn, Understand
 from atlas.understanding.meaning import TurnMeaning, leaning
-from atlas.understanding.patterns import pattern
+from atlas.understanding.patterns import act_pattern, pattern
 from atlas.understanding.sentence_reader import SentenceReader
 from atlas.understanding.slots import Command
 
@@ -26,7 +26,7 @@ class AnsweredConditions:
     def __init__(self, words: Mapping[str, Any], sentences: SentenceReader, read_whole: Understand) -> None:
         self._if = {True: pattern(words, "if_so"), False: pattern(words, "if_not")}
         self._writes = pattern(words, "writes")
-        self._of_another = pattern(sentences.grammar.tables.get("wishes_in_turn", {}), "of_another")
+        self._of_another = act_pattern(sentences.grammar.tables, "of_another")
         self._sentences = sentences
         self._read_whole = read_whole
 
@@ -35,9 +35,11 @@ class AnsweredConditions:
         text, last = turn.heard.text, turn.last
         conditions = ((answer, way.match(text)) for answer, way in self._if.items())
         needed, match = next(((answer, match) for answer, match in conditions if match), (True, None))
+        if match is None or last.last is None:
+            return None
         item = self._item(turn)
-        answer = self._answer(last, item) if match else None
-        if match is None or answer is None or last.last is None:
+        answer = self._answer(last, item)
+        if answer is None:
             return None
         if answer is not needed:
             return leaning((Command(last.last.name, last.last.arguments),))

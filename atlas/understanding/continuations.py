@@ -307,7 +307,7 @@ class Continuations:
         if command and (event := self._the_event(command, turn)):
             return replace(meant, commands=(event,))
         if command and command.tool == MORE_TIME and not {"name", "seconds", "room"} & {*command.arguments}:
-            spoken_of = [thing for thing in turn.last.things if thing.topic == "timers"]
+            spoken_of = [thing for thing in turn.last.things if thing.topic == TIMERS]
             return leaning((self._dialogue.of(command, spoken_of[0]),)) if len(spoken_of) == 1 else meant
         things = [one for one in turn.last.things if command and one.topic == command.topic and one.topic in TITLED]
         if command is None or len(things) < 2 or self._table.of(command.tool).adds:
@@ -526,8 +526,8 @@ class Continuations:
         """Return what is meant, of the nameless timer whose wish named it: "I've an egg on, four minutes"."""
         timers = [(thing, one.request) for one in turn.exchanges for thing in one.things if thing.topic == TIMERS]
         known = {thing.name.casefold() for thing, _ in timers}
-        if any(call.name == UNDO for one in turn.exchanges for call in one.calls):
-            return meant  # another one may have come in its place
+        if not timers or any(call.name == UNDO for one in turn.exchanges for call in one.calls):
+            return meant  # of what was undone another one may have come in its place
         commands = []
         for one in meant.commands:
             name = str(one.arguments.get("name", "")).casefold()

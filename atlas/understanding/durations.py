@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
-from fractions import Fraction
 from functools import lru_cache
 
 from atlas.understanding import german_durations
+from atlas.understanding.digits_and_fractions import FRACTION, value_of
 from atlas.understanding.patterns import beginnings
 
 SECONDS_OF_UNIT = {
@@ -36,7 +36,6 @@ _SMALL = "(?:" + "|".join(sorted(_ONES.split(), key=len, reverse=True)) + ")"
 UP_TO_99 = rf"(?:(?:{'|'.join(_TENS.split())}|fourty)(?:[\s-]{_SMALL})?|{_SMALL})"
 _WORDS = rf"(?:(?:an?|{_SMALL})\shundred(?:\s(?:and\s)?{UP_TO_99})?|{UP_TO_99})"
 UNIT_WORDS = r"(?:seconds?|secs?|minutes?|mins?|hours?|hrs?|days?|weeks?|fortnights?|months?|years?)"
-FRACTION = r"(?:\d{1,3}[ ])?\d/[2-9]"  # "3/4", "1 1/2"
 _UNIT = r"(?P<unit>seconds?|secs?|minutes?|mins?|hours?|hrs?|days?|weeks?)\b"
 _WAYS = rf"""(?:
       (?:an?[ ])?(?P<only>half|quarter|three[ ]quarters?)(?:[ ]of)?(?:[ -]an?)?[ -]{_UNIT}
@@ -119,7 +118,7 @@ def number_of(words: str) -> int:
 def _number(text: str) -> float:
     words = text.lower().replace("-", " ").split()
     if words[0][0].isdigit():
-        return float(sum(map(Fraction, words)))
+        return value_of(" ".join(words))
     total = 0
     for word in words:
         total = max(total, 1) * 100 if word == "hundred" else total + _VALUE.get(word, 0)

@@ -200,7 +200,8 @@ class FollowUps:
         A device that is called so is meant itself: "turn the heating to 21".
         """
         match = self._of_a_timer.fullmatch(self._grammar.unmarked(text))
-        if match is None or (not match["sure"] and any(_is_in(match["name"], one.name) for one in names.devices)):
+        devices = (name.casefold() for one in names.devices for name in one.all_names)
+        if match is None or (not match["sure"] and any(match["name"].casefold() in name for name in devices)):
             return None
         calls = (call for one in exchanges for call in one.calls if call.name == "timers.start")
         named = [call for call in calls if _is_name(match["name"], str(call.arguments.get("name", "")))]
@@ -648,11 +649,6 @@ def _took_back(history: Sequence[Message]) -> bool:
     last = list(takewhile(lambda message: message.author != "user", reversed(history)))
     undone = {call.id for message in last for call in message.calls if call.name == UNDO}
     return any(message.call_id in undone and read_result(message.text).get("changed") is True for message in last)
-
-
-def _is_in(words: str, name: str) -> bool:
-    """Tell whether the name of a device holds words: "Heizung", of "Büroheizung"."""
-    return words.casefold() in name.casefold()
 
 
 def _is_name(words: str, name: str) -> bool:

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import re
-from fractions import Fraction
 
+from atlas.understanding.digits_and_fractions import FRACTION, value_of
 from atlas.understanding.patterns import beginnings
 
 _ONES = {"ein": 1, "zwei": 2, "drei": 3, "vier": 4, "fünf": 5, "sechs": 6, "sieben": 7, "acht": 8, "neun": 9}
@@ -22,7 +22,7 @@ _WAYS = rf"""(?:
       (?:(?:einer?|ner?)[ ])?(?P<share>dreiviertel|viertel|halbe[nr]?)[ ]?stunde
     | (?P<minute>(?:(?:einer?|ner?)[ ])?halben?[ ]minute)
     | (?P<half>anderthalb|(?:{_WORDS})(?=einhalb))(?:einhalb)?[ ](?P<half_unit>stunden?|minuten?)
-    | (?P<amount>(?:\d{{1,3}}[ ])?\d/[2-9]|\d{{1,4}}(?:[.,]\d)?|{_WORDS})[ -]?(?P<unit>{_UNIT})
+    | (?P<amount>{FRACTION}|\d{{1,4}}(?:[.,]\d)?|{_WORDS})[ -]?(?P<unit>{_UNIT})
     )\b(?P<more>[ ]und[ ](?:(?:eine?|ne)[ ])?halbe?[ns]?\b(?!\s*(?:so\b|stunde|minute|[a-zäöü]+(?:liter|pfund))))?"""
 _LOOSELY = re.VERBOSE | re.IGNORECASE
 _PART = re.compile(rf"\b(?={beginnings(_WAYS, 3, _LOOSELY)}){_WAYS}", _LOOSELY)
@@ -50,7 +50,7 @@ def _seconds(part: re.Match[str]) -> float:
         return (whole + 0.5) * _unit(part["half_unit"])
     amount = part["amount"].lower().replace(",", ".")
     halves = 0.5 if part["more"] else 0.0  # "eine Stunde und halb"
-    number = _NUMBERS[amount] if amount in _NUMBERS else float(sum(map(Fraction, amount.split())))
+    number = _NUMBERS[amount] if amount in _NUMBERS else value_of(amount)
     return (number + halves) * _unit(part["unit"])
 
 

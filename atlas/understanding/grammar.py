@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from fractions import Fraction
 from functools import cache, lru_cache
 from itertools import islice
 from typing import Any
@@ -14,6 +13,7 @@ from hassil.recognize import RecognizeResult
 
 from atlas.understanding import durations, moments
 from atlas.understanding.clauses import Clauses
+from atlas.understanding.digits_and_fractions import FRACTION, value_of
 from atlas.understanding.durations import number_of
 from atlas.understanding.forms import Forms
 from atlas.understanding.names import NOBODY, NamedPlace, Names
@@ -35,7 +35,7 @@ _MARK = r"[,.!?;:…\"“”()\[\]]+"  # "1.5", "7:30" and "todo.txt" keep their
 _MARKS = re.compile(rf"(?!\.(?:txt|md|csv|pdf)\b)(?:(?<!\d){_MARK}|{_MARK}(?!\d))")
 _NUMBER = durations.UP_TO_99
 _NUMBERS = re.compile(rf"\d{{1,3}}|{_NUMBER}", re.IGNORECASE)
-_FRACTION = re.compile(rf"(?<![\d/.,]){durations.FRACTION}(?= [^\W\d])(?! (?:of|and|or|at|to|in|is)\b)")  # of a unit
+_FRACTION = re.compile(rf"(?<![\d/.,]){FRACTION}(?= [^\W\d])(?! (?:of|and|or|at|to|in|is)\b)")  # of a unit
 _COUNTED = re.compile(rf"\b({_NUMBER})(?= (?:percent|degrees|emails|messages)\b)", re.IGNORECASE)
 _SET_TO = re.compile(rf"(?:(?<=\bto )|(?<=^volume ))({_NUMBER})(?=$| in )", re.IGNORECASE)
 _SET = re.compile(r"\b(?:volume|music|sound|heating|thermostat|temperature)\b", re.IGNORECASE)
@@ -201,7 +201,7 @@ class Grammar:
     def _in_digits(self, words: str) -> str:
         """Return the words with every number that is written out as digits."""
         words = self._halves.sub(lambda match: f"{self._numbers[match[1].lower()]}.5", words)
-        words = _FRACTION.sub(lambda match: f"{float(sum(map(Fraction, match[0].split()))):.4g}", words)
+        words = _FRACTION.sub(lambda match: f"{value_of(match[0]):.4g}", words)
         words = self._written.sub(lambda match: self._numbers.get(match[0].lower()) or str(number_of(match[0])), words)
         return self._half_behind.sub(r"\1.5", words)
 

@@ -239,11 +239,9 @@ class TimedDeeds:
         when, kinds = _together(times), {part.kind for one in times for part in one.parts}
         if not then or not when or len(_TIME.findall(reason)) != len(times) or self._past.search(reason):
             return None
-        if (
-            ("clock" not in kinds and "seconds" not in when)
-            or self._says_now.search(reason)
-            or self._states.search(wish)
-        ):
+        if ("clock" not in kinds and "seconds" not in when) or self._says_now.search(reason):
+            return None
+        if self._states.search(wish):
             return None
         bare = self._bare(_TIME.sub(" ", reason))
         is_told = not bare or all(one.aside for one in self._frames.clauses(bare))

@@ -192,19 +192,18 @@ class Reader:
             return Understanding(turn.text, commands=custom.commands, custom=custom, plain=beside.plain)
         if about := self._talk_requests.about(heard):
             return Understanding(turn.text, about=about, plain=beside.plain)
-        if beside.help and not self._goes_on.dictation(self._turns.beside_history(heard)):
+        after = self._turns.beside_history(heard)
+        if beside.help and not self._goes_on.dictation(after):
             return beside
         if unsure := self._hearing.one_of(turn, lambda other: self.understand(other, names)):
             return beside.meaning(unsure)
-        if answered := self._conditions.answered(self._turns.beside_history(heard)):
+        if answered := self._conditions.answered(after):
             return beside.meaning(answered)
         if guessed := self._guessed(heard):
-            timed = self._timed_deeds.timed(self._turns.beside_history(heard))
+            timed = self._timed_deeds.timed(after)
             return beside.meaning(timed or self._timed_deeds.cannot_wait(heard, NO_DEED) or guessed)
-        wanted = self._share_wanted(heard) or self._wanted(heard)
-        turn_beside = self._turns.beside_history(heard)
-        wanted = self._goes_on.by_its_request(turn_beside, self._goes_on.another_one(turn_beside, wanted))
-        wanted = self._wishes_in_turn.read(heard, wanted)
+        wanted = self._goes_on.another_one(after, self._share_wanted(heard) or self._wanted(heard))
+        wanted = self._wishes_in_turn.read(heard, self._goes_on.by_its_request(after, wanted))
         wanted = self._each_task(heard, wanted)
         in_room = self._in_persons_room(heard)
         meant = self._scopes.hold(heard.saying(in_room) if in_room else heard, self._restrained.hold(heard, wanted))

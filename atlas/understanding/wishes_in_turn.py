@@ -37,8 +37,8 @@ class WishesInTurn:
     def __init__(self, words: Mapping[str, Any], sentences: SentenceReader, wanted: Understand) -> None:
         self._joint, self._leaves, self._unless = (pattern(words, one) for one in ("joint", "leaves", "unless"))
         self._no_wish = [act_pattern(sentences.grammar.tables, one) for one in ("conditions", "unwanted", "forbidden")]
-        self._too, self._of_another = pattern(words, "too"), pattern(words, "of_another")
-        self._likewise = pattern(words, "likewise")
+        self._too, self._likewise = pattern(words, "too"), pattern(words, "likewise")
+        self._of_another = act_pattern(sentences.grammar.tables, "of_another")
         self._sentences = sentences
         self._wanted = wanted
 

@@ -639,7 +639,7 @@ export interface NoteTextReply {
   note: NoteItem;
   text: string;
   truncated: boolean;
-  /** Another one whenever the text is another one */
+  /** Another one whenever the text is another one; empty when it is truncated */
   revision: string;
 }
 

@@ -202,7 +202,7 @@ def _span(reader: TimeReader, match: re.Match[str]) -> None:
 
 @_row(r"from now on|starting now|until further notice|forever|this year")
 def _always(reader: TimeReader, match: re.Match[str]) -> None:
-    """Take "Christmas this year" for Christmas: the next one is meant."""
+    """Take "the first Monday of June this year" for the next one; a date or a feast is of the year that is named."""
 
 
 @_row(r"(?:starting|beginning|from)(?: on| at| from| with)?")

@@ -54,7 +54,7 @@ class NoteTextReply(ToolReply):
     note: NoteItem
     text: str
     truncated: bool
-    revision: str = Field(description="Another one whenever the text is another one")
+    revision: str = Field(description="Another one whenever the text is another one; empty when it is truncated")
 
 
 class NoteReply(ToolReply):
