@@ -15,7 +15,7 @@ def test_a_fact_answers_until_it_is_forgotten(house: Running) -> None:
         assert details["path"] == "command", details
         return str(details["reply"])
 
-    assert "Nobody told me" in reply_to("what's the plumber's number?")
+    assert "I don't know that" in reply_to("what's the plumber's number?")
     reply_to("remember that the plumber's number is 555 1234")
     assert "555 1234" in reply_to("What was the plumber's phone number again?")
     assert reply_to("forget that").endswith("?"), "that fact, and a yes is waited for"

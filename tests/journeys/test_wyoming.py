@@ -28,6 +28,7 @@ from tests.journeys.conftest import ROOT, Running, ended_if_it_fails, until
 from tests.processes import free_port
 
 pytestmark = pytest.mark.real
+SOUND_STEP_SECONDS = 0.1
 HOUSE = {
     "rooms": [{"name": "kitchen"}],
     "devices": [{"name": "kitchen light", "kind": "light", "room": "kitchen", "can": ["on"], "state": {"on": False}}],
@@ -98,7 +99,7 @@ def lit(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Lit]:
 
 
 def sound_of(sound: AudioChunk) -> list[Any]:
-    step = sound.rate // 10
+    step = round(SOUND_STEP_SECONDS * sound.rate)
     cut = [sound.cut(start, start + step) for start in range(0, sound.samples, step)]
     chunks = [WyomingChunk(sound.rate, 2, 1, part.pcm) for part in cut]
     return [AudioStart(sound.rate, 2, 1), *chunks, AudioStop()]
@@ -134,6 +135,14 @@ async def test_a_spoken_command_is_understood_done_and_answered(
     assert "light" in back[-1].data["text"].lower(), "its answer is heard to say so"
 
 
+async def at_speaking_speed(client: AsyncTcpClient, sounds: list[Any]) -> None:
+    """Send sound as a microphone does: what comes at once is read once, and words stand by two readings."""
+    began = anyio.current_time()
+    for sent, event in enumerate(sounds):
+        await anyio.sleep_until(began + sent * SOUND_STEP_SECONDS)
+        await client.write_event(event.event())
+
+
 async def test_words_are_told_while_a_long_sentence_goes_on(lit: Lit, spoken: Callable[[str], AudioChunk]) -> None:
     sound = spoken("Please add milk, bread, butter, three apples and a bottle of orange juice to the shopping list.")
     messages: list[Event] = []
@@ -141,10 +150,10 @@ async def test_words_are_told_while_a_long_sentence_goes_on(lit: Lit, spoken: Ca
         async with AsyncTcpClient("127.0.0.1", lit.wyoming) as client:
             await client.write_event(Transcribe().event())
             *sounds, stop = sound_of(sound)
-            for event in sounds:
-                await client.write_event(event.event())
-            while not [event for event in messages if event.type == "transcript-chunk"]:
-                messages.append(await client.read_event())  # type: ignore[arg-type]
+            async with anyio.create_task_group() as group:
+                group.start_soon(at_speaking_speed, client, sounds)
+                while not [event for event in messages if event.type == "transcript-chunk"]:
+                    messages.append(await client.read_event())  # type: ignore[arg-type]
             await client.write_event(stop.event())
             while messages[-1].type != "transcript-stop":
                 messages.append(await client.read_event())  # type: ignore[arg-type]
