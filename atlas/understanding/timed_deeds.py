@@ -16,7 +16,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from atlas.understanding import durations, moments
-from atlas.understanding.command_traits import of_home, only_look
+from atlas.understanding.command_traits import of_home, only_look, opens_up
 from atlas.understanding.dialogue import UNDO
 from atlas.understanding.dialogue_turn import DialogueTurn, SpokenTurn, Understand
 from atlas.understanding.lasting_deeds import EndState, with_end
@@ -116,8 +116,11 @@ class TimedDeeds:
         return self._later(meant, times[0].when) or meant
 
     def cannot_wait(self, heard: SpokenTurn, meant: TurnMeaning) -> TurnMeaning:
-        """Return what is meant; the wish for a time, where a deed waits for what this house cannot tell."""
-        if meant or not self._says_when or len(heard.text) > LONGEST_CHARACTERS:
+        """Return what is meant; the wish for a time, where a deed waits for what this house cannot tell.
+
+        What unlocks or opens something waits for it also where a part of the words was understood without it.
+        """
+        if (meant and not opens_up(meant.commands)) or not self._says_when or len(heard.text) > LONGEST_CHARACTERS:
             return meant
         rest, _ = self._unbound(heard.text)
         return TurnMeaning(reply=self._says_when) if rest and self._deeds(rest, heard) else meant

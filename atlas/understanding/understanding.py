@@ -20,7 +20,7 @@ from atlas.understanding.answered_conditions import AnsweredConditions
 from atlas.understanding.answering import FactQuestion
 from atlas.understanding.choices import Choices, ChoiceWords
 from atlas.understanding.clarifications import Clarifications
-from atlas.understanding.command_traits import only_look
+from atlas.understanding.command_traits import only_look, unlocks_beside
 from atlas.understanding.continuations import Continuations
 from atlas.understanding.corrections import Corrections
 from atlas.understanding.coverage import Coverage
@@ -209,6 +209,8 @@ class Reader:
         meant = self._scopes.hold(heard.saying(in_room) if in_room else heard, self._restrained.hold(heard, wanted))
         meant = self._timed_deeds.at_its_time(heard, replace(meant, commands=_once(meant.commands)))
         meant = self._all_taken_back(heard, self._rather_what_rings(heard, self._timed_deeds.cannot_wait(heard, meant)))
+        if unlocks_beside(meant.commands):
+            meant = self._questions.whether(heard.text, meant.commands)
         if self._unfinished.breaks_off(heard.text) and not meant:
             meant = TurnMeaning(reply=self._unfinished.says)
         return beside.meaning(self._hearing.hardly(heard, meant) if turn.doubtful else meant)

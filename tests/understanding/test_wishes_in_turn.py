@@ -215,3 +215,29 @@ async def test_nothing_is_opened_that_somebody_else_may_open_or_later(language: 
 )
 async def test_a_condition_that_names_another_state_or_person_is_no_wish(sentences: tuple[str, ...]) -> None:
     assert not {tool for tool, _ in await deeds(house("en", "Hall"), *sentences)} & {"home.turn", "home.unlock"}
+
+
+@for_every(
+    "language, text",
+    [
+        ("en", "wake me at seven and unlock the front door"),
+        ("en", "set a timer for ten minutes and unlock the front door"),
+        ("de", "weck mich um sieben und sperr die Haustür auf"),
+        ("de", "mach die Leselampe aus und sperr die Haustür auf"),
+    ],
+)
+async def test_a_door_is_unlocked_beside_another_wish_only_with_a_yes(language: str, text: str) -> None:
+    talk = house(language, "Flur" if language == "de" else "Hall")
+    assert (await talk.say(text)).endswith("?")
+    assert not talk.calls()
+
+
+async def test_a_door_by_itself_is_unlocked_at_once() -> None:
+    tools = [tool for tool, _ in await deeds(house("en", "Hall"), "unlock the front door")]
+    assert tools == ["home.unlock"]
+
+
+async def test_a_door_does_not_open_now_that_waits_for_what_the_house_cannot_tell() -> None:
+    talk = house("de", "Flur")
+    assert "Wann das ist" in await talk.say("nach dem Essen die Leselampe aus und sperr die Haustür auf")
+    assert not talk.calls()
