@@ -17,7 +17,7 @@ from atlas.understanding.declined_wishes import DeclinedWishes
 from atlas.understanding.dialogue import EarlierTurn
 from atlas.understanding.dialogue_turn import DialogueTurn, DialogueTurns, SpokenTurn, Understand
 from atlas.understanding.meaning import NO_DEED, TurnMeaning
-from atlas.understanding.parser import SILENT
+from atlas.understanding.parser import AMEND, NOT_PARSED, SILENT
 from atlas.understanding.patterns import act_pattern
 from atlas.understanding.sentence_reader import SentenceReader
 from atlas.understanding.wish_clauses import WishClauses, parts_of
@@ -77,25 +77,32 @@ class SecondChances:
         parse = self._sentences.parse(text, names, room, before)
         if parse.act in SILENT and parse.chance >= SURE_OF_SILENCE:
             return unsure
-        another = parse.act not in SILENT and parse.chance >= LIKELY_IN_PART  # "send him home, he's too loud"
-        another_one = self._turns.dialogue.means_another(text)
+        silent = parse.act in SILENT
+        another = not silent and parse.chance >= LIKELY_IN_PART  # "send him home, he's too loud"
+        least = SURE_OF_SILENCE if silent else LIKELY_IN_PART  # of a part by itself
+        another_one, unwanted = self._turns.dialogue.means_another(text), bool(self._unwanted.search(text))
+        if another and parse.act == AMEND:
+            return unsure  # which no part of it is
         for part, rest in parts_of(text):
-            meant = self._read_whole(heard.saying(part))
-            commands = meant.commands
             if another_one and not self._turns.dialogue.means_another(part):
                 continue  # "the other one can go off, nobody needs it": "it" is not the first one
+            doubtful = unwanted or self._grammar.is_negated(self._corrects.sub("", rest), names)
+            likely = parse
+            if not another and self._parser:  # then only the parser's reading of the part itself can agree
+                likely = NOT_PARSED if doubtful else self._sentences.parse(part, names, room, before)
+                if likely.act in (*SILENT, AMEND) or likely.chance < least:
+                    continue
+            meant = self._read_whole(heard.saying(part))
+            commands = meant.commands
             if not commands or (
                 commands[-1].tool in ADDING and not all(one.aside for one in self._frames.clauses(rest))
             ):
                 continue  # what is left out may be a part of the list
-            negated = self._grammar.is_negated(self._corrects.sub("", rest), names)
-            doubtful = negated or bool(self._unwanted.search(text))
-            likely = [(parse, LIKELY_IN_PART)]
-            if not doubtful and not another and not only_look(commands):
-                least = SURE_OF_SILENCE if parse.act in SILENT else LIKELY_IN_PART
-                likely.append((self._sentences.parse(part, names, room, before), least))
-            agreed = any(one.chance >= least and is_about(one, commands) for one, least in likely)
-            if agreed or (self._parser is None and not doubtful and meant.leans):
+            if self._parser is None:
+                agreed = not doubtful and meant.leans
+            else:
+                agreed = is_about(likely, commands) and (another or not only_look(commands))
+            if agreed:
                 return meant
         return unsure
 
