@@ -9,14 +9,14 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cache, lru_cache
 from typing import Any, Literal
 
 import yaml
 
 from atlas.understanding.names import Names
-from atlas.understanding.patterns import filled
+from atlas.understanding.patterns import IN_MEMORY, filled
 from atlas.understanding.templates import SENTENCES
 
 QUIET, GOODBYE = "quiet", "goodbye"  # kinds of courtesies
@@ -48,6 +48,7 @@ class SmallTalk:
             )
             for one in courtesy["rows"]
         ]
+        self._courtesies = lru_cache(IN_MEMORY)(self._rows_of)  # a turn is asked for each of its parts
 
     def answer(self, *texts: str) -> str:
         """Return the answer to small talk, however it is marked; "" to all else.
@@ -64,16 +65,24 @@ class SmallTalk:
         Praise alone, of several clauses, is one where it is no answer to a question. `outright`: a goodbye alone is
         none, for it may be the name of something that is to be done.
         """
-        clauses = [_bare(" ".join(_MARKS.sub(" ", one).split())) for one in _CLAUSES.split(text.replace("’", "'"))]
-        rows = [next((row for row in self._courtesy if row[0].fullmatch(one)), None) for one in clauses if one]
-        if not rows or not all(rows):
-            return ""
-        spoken = list(dict.fromkeys(row[1] for row in rows if row and row[2] != QUIET))
-        if all(row[2] == GOODBYE for row in rows if row and row[2] != QUIET) and spoken and outright:
+        rows = self._courtesies(text)
+        spoken = list(dict.fromkeys(row[1] for row in rows if row[2] != QUIET))
+        if all(row[2] == GOODBYE for row in rows if row[2] != QUIET) and spoken and outright:
             return ""
         if not spoken and not is_answer and len(rows) > 1:
-            spoken = list(dict.fromkeys(row[1] for row in rows if row and row[1]))
+            spoken = list(dict.fromkeys(row[1] for row in rows if row[1]))
         return " ".join(spoken[-MOST_SAID:])
+
+    def _rows_of(self, text: str) -> Sequence[tuple[re.Pattern[str], str, str]]:
+        """Return the row of each clause; none at all where a clause is no courtesy."""
+        rows = []
+        for clause in _CLAUSES.split(text.replace("’", "'")):
+            words = _bare(" ".join(_MARKS.sub(" ", clause).split()))
+            row = next((row for row in self._courtesy if row[0].fullmatch(words)), None)
+            if words and row is None:
+                return ()
+            rows += [row] if words and row else []
+        return rows
 
 
 class Concerns:

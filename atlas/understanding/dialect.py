@@ -16,6 +16,7 @@ from functools import lru_cache
 from typing import Any
 
 from atlas.understanding.names import Names
+from atlas.understanding.patterns import IN_MEMORY
 
 STRONG = 2  # so many different words of dialect make a sentence of it
 FEWEST_CONSONANTS = 2  # of a word that is compared at all
@@ -68,8 +69,9 @@ class Dialect:
         self._order = [(re.compile(text, re.IGNORECASE), meant) for text, meant in table.get("order", ())]
         self._things: tuple[str, ...] = tuple(table.get("things", ()))
         self._known = frozenset(word.casefold() for word in table.get("known", ()))
+        self.written = lru_cache(IN_MEMORY)(self._written)
 
-    def written(self, text: str, names: Names) -> tuple[str, int]:
+    def _written(self, text: str, names: Names) -> tuple[str, int]:
         """Return a sentence as it would be written, and how many words in it were dialect; "" where none was."""
         if not self._words or len(text) > LONGEST_CHARACTERS:
             return "", 0

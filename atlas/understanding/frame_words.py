@@ -50,9 +50,11 @@ class Lexicon:
         self._things: Sequence[Sequence[str]] = words.get("things", ())
         self._words = {asking: _lexicon(words, asking=asking) for asking in (False, True)}
         self._known = lru_cache(HOUSES)(self._lexicon_of)
+        self._longest = lru_cache(HOUSES)(self._longest_by_first_word)
         self._joined = lru_cache(HOUSES)(_joined_spellings)
         self._read = lru_cache(CLAUSES)(self._tokens_of)
         self.compound = lru_cache(CLAUSES)(self._compound)
+        self._part = lru_cache(CLAUSES)(self._part_of_a_compound)
 
     def tokens(self, clause: str, names: Names, *, asking: bool = False) -> list[Token] | None:
         """Return what the words of a clause are; `None` when one of them is not known."""
@@ -82,18 +84,18 @@ class Lexicon:
         return self._known(names, asking=False).get(tuple(spelled(words)))
 
     def _tokens_of(self, clause: str, names: Names, *, asking: bool) -> Sequence[Token | None]:
-        known = self._known(names, asking=asking)
+        known, longest = self._known(names, asking=asking), self._longest(names, asking=asking)
         words = [self.bare(word) for word in spelled(clause)]
         tokens: list[Token | None] = []
         at = 0
         while at < len(words):
-            phrases = (tuple(words[at : at + length]) for length in range(LONGEST_PHRASE_WORDS, 0, -1))
+            phrases = (tuple(words[at : at + length]) for length in range(longest.get(words[at], 0), 0, -1))
             phrase = next((phrase for phrase in phrases if phrase in known), ())
             if phrase:
                 tokens.append(known[phrase])
             elif both := self.compound(words[at], names):
                 tokens += (part for _, part in both)
-            elif token := self._part_of_a_compound(words[at], names):
+            elif token := self._part(words[at], names):
                 tokens.append(token)
             elif words[at].replace(".", "", 1).isdecimal():
                 tokens.append(Token("number", float(words[at]), words[at]))
@@ -131,6 +133,13 @@ class Lexicon:
             ends = (spelled(name)[-1:] for place in names.places for name in place.all_names)
             called = [] if any(end[0].endswith(word) for end in ends if end) else called  # "im Garten"
         return Token("device", called[0], word) if len(called) == 1 and called[0].kind != "person" else None
+
+    def _longest_by_first_word(self, names: Names, *, asking: bool) -> Mapping[str, int]:
+        """Return how many words the longest phrase has that begins with a word, up to the most that are read as one."""
+        longest: dict[str, int] = {}
+        for first, *rest in filter(None, self._known(names, asking=asking)):
+            longest[first] = max(longest.get(first, 1), min(len(rest) + 1, LONGEST_PHRASE_WORDS))
+        return longest
 
     def _lexicon_of(self, names: Names, *, asking: bool) -> Mapping[tuple[str, ...], Token]:
         """Return the language's words and the names of this house; a name goes before a word."""

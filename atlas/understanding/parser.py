@@ -458,6 +458,8 @@ class Parser:
         for joint in self._joint.finditer(text):
             if self._half_verb.search(text[: joint.start()]) and not self._verb.match(text[joint.end() :]):
                 continue  # "turn the lamp and the fan off", but not "… and lock the door"
+            if not self._may_be_outright(text[: joint.start()], names, before):
+                continue
             first = self.parse(text[: joint.start()], names, room, before)
             if not self._is_outright(first) or len(first.commands) > 1 or first.act == "alarms.stop":
                 continue  # "stop that racket, and turn on the light"
@@ -476,6 +478,18 @@ class Parser:
             silence = max(first.silence, second.silence)
             return replace(first, chance=chance, silence=silence, commands=both, text=text, pieces=pieces)
         return None
+
+    def _may_be_outright(self, text: str, names: Names, before: Before) -> bool:
+        """Whether one reading leaves it possible that a text is one wish outright: to parse it costs several."""
+        written = self._written(text)
+        pieces = self._pieces(written, names)
+        read = self._read(written, pieces, before)
+        if read is None or read.likely[0].act in (*SILENT, AMEND):
+            return False
+        made_surer = any(one.mask == "{PERSON}" for one in pieces) or any(
+            one.act == "timers.start" for one in read.likely
+        )
+        return made_surer or read.likely[0].chance >= min(SURE_TO_LOOK, SURE_TO_GO_ON, SURE)
 
     def _is_outright(self, parse: Parse) -> bool:
         """Whether a wish is surely one, and says what of: "I've come over all hot" may have a wish behind it."""

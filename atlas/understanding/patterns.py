@@ -55,11 +55,12 @@ class PatternIndex:
                 self._always.add(number)
             for fragment in fragments:
                 self._by_gram.setdefault(fragment[:GRAM], set()).add(number)
+        self._grams = frozenset(self._by_gram)
 
     def possible(self, text: str) -> set[int]:
         """Return the numbers of the patterns that may match in `text`."""
         numbers = {*self._always}
-        for gram in self._by_gram.keys() & _grams(text):
+        for gram in self._grams & _grams(text):
             numbers |= self._by_gram[gram]
         return numbers
 
