@@ -63,6 +63,7 @@ from atlas.understanding.words_for_others import WordsForOthers
 CANCEL_TIMER, SILENCE = "timers.cancel", {"silence": True}
 RINGING_TOOLS = ("timers.", "alarms.", "reminders.")
 _FRACTION = re.compile(r"(?<=\d)(?=[¼-¾⅐-⅞])|[¼-¾⅐-⅞]")  # or where one begins behind a number
+UNLOCKING = frozenset({"open", "unlock", "unlocked"})  # what words stand for that say of a door that it is to open
 
 
 @dataclass(frozen=True, slots=True)
@@ -209,8 +210,7 @@ class Reader:
         meant = self._scopes.hold(heard.saying(in_room) if in_room else heard, self._restrained.hold(heard, wanted))
         meant = self._timed_deeds.at_its_time(heard, replace(meant, commands=_once(meant.commands)))
         meant = self._all_taken_back(heard, self._rather_what_rings(heard, self._timed_deeds.cannot_wait(heard, meant)))
-        if unlocks_beside(meant.commands):
-            meant = self._questions.whether(heard.text, meant.commands)
+        meant = self._unlocked_by_its_words(heard, meant)
         if self._unfinished.breaks_off(heard.text) and not meant:
             meant = TurnMeaning(reply=self._unfinished.says)
         return beside.meaning(self._hearing.hardly(heard, meant) if turn.doubtful else meant)
@@ -322,6 +322,24 @@ class Reader:
         if not commands or not all(one.due_tool.startswith("home.") for one in commands):
             return anywhere
         return meant if in_room else self._questions.which_device
+
+    def _unlocked_by_its_words(self, heard: SpokenTurn, meant: TurnMeaning) -> TurnMeaning:
+        """Return what is meant; a question where something would be unlocked of which the words say nothing surely.
+
+        A wish beside it may have a time that is the door's as well, and a remark ("Poppy's gone off again") is no wish.
+        """
+        if not any(one.due_tool == "home.unlock" for one in meant.commands):
+            return meant
+        if unlocks_beside(meant.commands):
+            return self._questions.whether(heard.text, meant.commands)
+        tokens = self._frames.lexicon.known_tokens(heard.text, heard.names)
+        is_named = any(one.category == "device" or one.value in UNLOCKING for one in tokens)
+        if is_named or self._is_yes(heard.text):
+            return meant
+        if not self._sentences.parser:
+            return self._questions.whether(heard.text, meant.commands)
+        parse = self._sentences.parse(heard.text, heard.names, heard.room)
+        return self._questions.about(parse, meant.commands)
 
     def _in_persons_room(self, heard: SpokenTurn) -> str | None:
         """Return a turn's words with a room in place of whose it is, as `PersonsRooms.written_out` does."""

@@ -241,3 +241,26 @@ async def test_a_door_does_not_open_now_that_waits_for_what_the_house_cannot_tel
     talk = house("de", "Flur")
     assert "Wann das ist" in await talk.say("nach dem Essen die Leselampe aus und sperr die Haustür auf")
     assert not talk.calls()
+
+
+@for_every(
+    "language, first, remark",
+    [
+        ("en", "lock the front door please", "Poppy's gone off without her PE kit again."),
+        ("en", "lock the front door please", "someone's at it, let them in"),
+        ("de", "sperr die Haustür auf", "und die vordere auch"),
+    ],
+)
+async def test_a_door_is_unlocked_unasked_only_by_words_that_say_so(language: str, first: str, remark: str) -> None:
+    talk = house(language, "Flur" if language == "de" else "Hall")
+    await talk.say(first)
+    talk.calls()
+    await talk.say(remark)
+    assert "home.unlock" not in [tool for tool, _ in talk.calls()]
+
+
+@for_every("language, remark", [("en", "no, open it"), ("de", "nein, doch auf"), ("de", "mach wieder auf")])
+async def test_a_door_that_was_just_locked_is_unlocked_by_a_word(language: str, remark: str) -> None:
+    door, room = ("die Haustür", "Flur") if language == "de" else ("the front door", "Hall")
+    lock = f"sperr {door} zu" if language == "de" else f"lock {door}"
+    assert [tool for tool, _ in await deeds(house(language, room), lock, remark)] == ["home.unlock"]
