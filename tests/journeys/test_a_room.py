@@ -152,6 +152,8 @@ def test_an_announcement_is_heard_in_every_room_and_one_for_a_room_only_there(
         kitchen.until("answering")
         until(lambda: "boiling" in words_of(house, played(), tmp_path), 30, "boiling water")
         assert "boiling" not in words_of(house, elsewhere(), tmp_path)
+        # What was not played to its end is told to whoever is this room next.
+        until(lambda: not loud(played().cut(played().samples - RATE, played().samples)), 30, "the end of it")
 
 
 def test_who_asks_for_it_is_spoken_to_louder_or_softer_in_that_room(
