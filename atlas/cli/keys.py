@@ -36,6 +36,7 @@ HOUSE_TOOLS = (
     "ledger.days",
     "upstream.approve",
     "upstream.offered",
+    "upstream.withdraw",
     "home.connected",
     "home.satellites",
     "home.say",

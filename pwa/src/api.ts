@@ -1180,7 +1180,7 @@ export interface UpstreamItem {
   /** Its tools whose definitions are as they were when a person approved them */
   tools: string[];
   /** Its other tools, which nobody can call, each with why */
-  waiting: Record<string, string>;
+  waiting: Record<string, "not_approved" | "changed" | "same_name" | "no_json" | "odd_name" | "no_object" | "too_long" | "no_json_schema" | "too_deep" | "refers_elsewhere" | "odd_argument" | "hidden_text" | "odd_choice" | "too_many_tools">;
   /** Those of them that an owner may approve */
   offered: string[];
   name: string;

@@ -58,6 +58,7 @@ def test_every_agent_is_known_by_its_own_token_and_has_its_own_tools(config: Con
         "ledger.days",
         "upstream.approve",
         "upstream.offered",
+        "upstream.withdraw",
         "home.connected",
         "home.satellites",
         "home.say",

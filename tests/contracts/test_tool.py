@@ -69,6 +69,7 @@ EXAMPLES_OF: dict[str, dict[str, Any]] = {
     "lists.delete": {"list": "party"},
     "upstream.offered": {"server": "garden", "name": "water"},
     "upstream.approve": {"server": "garden", "name": "water", "sha256": "0" * 64},
+    "upstream.withdraw": {"server": "garden", "name": "water"},
     "rules.refused": {"agent": "house"},
     "rules.preview": {"policy": POLICY.read_text(encoding="utf-8")},
     "world.echo": {"text": "Hello there."},

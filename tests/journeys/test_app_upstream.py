@@ -45,5 +45,15 @@ def test_what_another_server_offers_counts_once_an_owner_has_seen_and_approved_i
         sheet.get_by_role("button", name="Approve just this").click()
         expect(sheet).to_have_count(0)
         expect(page.locator(".outcome")).to_contain_text("other of hand is approved.")
-        expect(servers).to_contain_text("1 tool approved: hand.other", timeout=ANSWER_MS)
+        expect(servers).to_contain_text("1 tool approved", timeout=ANSWER_MS)
         expect(servers).to_contain_text("2 tools wait for approval")
+        servers.get_by_role("button", name="Take back: hand.other").click()
+        expect(sheet).to_contain_text("From then on nobody can use it")
+        page.evaluate(AXE.read_text(encoding="utf-8"))
+        assert not (wrong := violations(page)), wrong
+        assert page.evaluate("document.documentElement.scrollWidth") <= size[0]
+        sheet.get_by_role("button", name="Take the approval back").click()
+        expect(sheet).to_have_count(0)
+        expect(page.locator(".outcome")).to_contain_text("other of hand is no longer approved.")
+        expect(servers).to_contain_text("0 tools approved", timeout=ANSWER_MS)
+        expect(servers).to_contain_text("other: nobody has approved it yet", timeout=ANSWER_MS)

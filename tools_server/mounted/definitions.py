@@ -18,6 +18,7 @@ import referencing
 from jsonschema import Draft202012Validator
 from jsonschema.exceptions import SchemaError
 
+from wall.approval import Unfitness
 from wall.chain import canonical, digest
 
 DESCRIPTION_CHARACTERS = 600  # every prompt pays for it
@@ -37,7 +38,11 @@ _MARKUP = re.compile(r"<[^<>]{0,200}>|```|\[/?INST\]|<\|[^|]{0,40}\|>")
 
 
 class Unfit(Exception):
-    """A definition that is not shown; `str()` says why, in words."""
+    """A definition that is not shown."""
+
+    def __init__(self, reason: Unfitness) -> None:
+        super().__init__(reason)
+        self.reason = reason
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,14 +61,14 @@ def pinned(values: Mapping[str, Any]) -> str:
     try:
         return digest({key: values.get(key) for key in ("name", "title", "description", "inputSchema", "annotations")})
     except (ValueError, TypeError, RecursionError) as broken:
-        raise Unfit("its definition is no JSON") from broken
+        raise Unfit("no_json") from broken
 
 
 def definition(values: Mapping[str, Any]) -> Definition:
     """Return a tool as it may be shown. Raises `Unfit`."""
     name = values.get("name")
     if not isinstance(name, str) or not _NAME.fullmatch(name):
-        raise Unfit("its name is not letters, digits, hyphens and underscores")
+        raise Unfit("odd_name")
     sha256 = pinned(values)
     hints = values.get("annotations")
     schema = projected(values.get("inputSchema"))
@@ -104,12 +109,12 @@ def projected(schema: Any) -> dict[str, Any]:
     What is left out (patterns, formats) the other server checks itself: it is never believed to be narrower than ours.
     """
     if not isinstance(schema, dict) or schema.get("type") != "object":
-        raise Unfit("its arguments are not an object")
+        raise Unfit("no_object")
     try:
         if len(canonical(schema)) > SCHEMA_BYTES:
-            raise Unfit("its arguments take too long to describe")
+            raise Unfit("too_long")
     except (ValueError, TypeError, RecursionError) as broken:
-        raise Unfit("its schema is no JSON") from broken
+        raise Unfit("no_json_schema") from broken
     left = [SCHEMA_NODES]
     made = _part(schema, schema, 0, left)
     assert isinstance(made, dict)
@@ -118,7 +123,7 @@ def projected(schema: Any) -> dict[str, Any]:
     try:
         Draft202012Validator.check_schema(made)
     except (SchemaError, RecursionError) as wrong:
-        raise Unfit("its schema is not JSON Schema") from wrong
+        raise Unfit("no_json_schema") from wrong
     return made
 
 
@@ -130,11 +135,11 @@ def validator(schema: Mapping[str, Any]) -> Draft202012Validator:
 def _part(part: Any, whole: Mapping[str, Any], depth: int, left: list[int]) -> Any:
     left[0] -= 1
     if depth > SCHEMA_DEPTH or left[0] < 0:
-        raise Unfit("its schema is too deep, or refers to itself")
+        raise Unfit("too_deep")
     if isinstance(part, bool):
         return part
     if not isinstance(part, dict):
-        raise Unfit("its schema is not JSON Schema")
+        raise Unfit("no_json_schema")
     if "$ref" in part:
         return _part(_referred(part["$ref"], whole), whole, depth + 1, left)
     made: dict[str, Any] = {}
@@ -159,7 +164,7 @@ def _part(part: Any, whole: Mapping[str, Any], depth: int, left: list[int]) -> A
 def _referred(reference: Any, whole: Mapping[str, Any]) -> Any:
     result: Any = whole
     if not isinstance(reference, str) or not reference.startswith("#/"):
-        raise Unfit("its schema refers to another place")
+        raise Unfit("refers_elsewhere")
     for step in reference[2:].split("/"):
         result = result.get(step.replace("~1", "/").replace("~0", "~")) if isinstance(result, dict) else None
     return result
@@ -167,7 +172,7 @@ def _referred(reference: Any, whole: Mapping[str, Any]) -> Any:
 
 def _argument(name: str) -> str:
     if not re.fullmatch(r"[A-Za-z0-9_.$@-]{1,64}", name):
-        raise Unfit("the name of one of its arguments is not a plain word")
+        raise Unfit("odd_argument")
     return name
 
 
@@ -175,7 +180,7 @@ def _choice(value: Any) -> Any:
     """Return a value that a model may be offered; a choice is no place for a letter to the model."""
     for text in value if isinstance(value, list) else [value]:
         if isinstance(text, str) and clean(text, WORD_CHARACTERS) != " ".join(text.split()):
-            raise Unfit("one of its choices hides something")
+            raise Unfit("hidden_text")
         if isinstance(text, (dict, list)) and text:
-            raise Unfit("one of its choices is no plain value")
+            raise Unfit("odd_choice")
     return value

@@ -31,6 +31,7 @@ from tools_server.sdk.state import ToolsDatabase
 from tools_server.sdk.toolkit import Call, Result, ToolFailed, ToolSpec
 from tools_server.values.policy import Action
 from wall import logs
+from wall.approval import Wait
 from wall.backoff import Backoff
 
 RESULT_CHARACTERS = 20_000
@@ -66,9 +67,9 @@ class Mounted:
     name: str
     settings: UpstreamServer
     client: Client | None = None
-    waiting: dict[str, str] = field(default_factory=dict)  # tool → why it is not listed
+    waiting: dict[str, Wait] = field(default_factory=dict)
     offered: tuple[str, ...] = ()  # those of them that a person may approve
-    listed: tuple[str, ...] = ()
+    listed: Mapping[str, ToolSpec] = field(default_factory=dict)
     look: anyio.Event = field(default_factory=anyio.Event)
 
 
@@ -97,8 +98,8 @@ class Upstream:
             except* (*_TROUBLE, Unfit) as trouble:
                 log.warning("upstream server=%s lost=%s", server.name, _reason(trouble))
             finally:
-                server.client, server.listed = None, ()
-                self._mount(server.name, {})
+                server.client = None
+                self._list(server, {})
             worked = anyio.current_time() - began > LONGEST_BACKOFF_SECONDS
             await anyio.sleep(backoff.wait_seconds(worked=worked))
 
@@ -132,15 +133,11 @@ class Upstream:
 
     async def _watch(self, server: Mounted, client: Client) -> None:
         """List its tools now, whenever it says that they changed, and now and then without being told."""
-        before: Mapping[str, Any] | None = None
         while True:
             server.look = anyio.Event()
             results = self._approved(server, await _listed(client))
-            described = {name: (spec.description, spec.schema) for name, spec in results.items()}
-            if before != described:
-                server.listed = tuple(results)
-                self._mount(server.name, results)
-            before = described
+            if _described(server.listed) != _described(results):
+                self._list(server, results)
             with anyio.move_on_after(LOOK_SECONDS):
                 await server.look.wait()
             await anyio.sleep(CALM_SECONDS)
@@ -157,25 +154,43 @@ class Upstream:
             try:
                 made = definition(fields)
             except Unfit as unfit:
-                server.waiting[name] = str(unfit)
+                server.waiting[name] = unfit.reason
                 continue
             if f"{server.name}.{made.name}" in results:
-                server.waiting[name] = "there are two of that name"
+                server.waiting[name] = "same_name"
                 del results[f"{server.name}.{made.name}"]
                 continue
             seen, approved = known.get(made.name, ("", ""))
             if seen != made.sha256:
                 self._saw(server.name, made, fields)
             if approved != made.sha256:
-                server.waiting[name] = (
-                    "it has changed since it was approved" if approved else "nobody has approved it yet"
-                )
+                server.waiting[name] = "changed" if approved else "not_approved"
                 offered.append(made.name)
                 continue
             spec = _spec(server, made)
             results[spec.name] = spec
         server.offered = tuple(offered)
         return results
+
+    def approve(self, row: Mapping[str, Any]) -> None:
+        """Pin a definition as it was shown; it is listed in a moment, not at the next look."""
+        approve(self._state, row)
+        server = self.servers[row["server"]]
+        server.waiting.pop(row["tool"], None)
+        server.offered = tuple(one for one in server.offered if one != row["tool"])
+        server.look.set()
+
+    def withdraw(self, server: Mounted, tool: str) -> bool:
+        """Forget what was approved of a tool: from here on nobody can call it. False when nothing was."""
+        if not withdraw(self._state, server.name, tool):
+            return False
+        self._list(server, {name: spec for name, spec in server.listed.items() if name != f"{server.name}.{tool}"})
+        server.look.set()
+        return True
+
+    def _list(self, server: Mounted, specs: Mapping[str, ToolSpec]) -> None:
+        server.listed = specs
+        self._mount(server.name, specs)
 
     def _saw(self, server: str, made: Definition, values: Mapping[str, Any]) -> None:
         self._state.run(
@@ -189,6 +204,10 @@ _TROUBLE = (  # what a foreign server can bring about
     *(MCPError, OSError, RuntimeError, ValueError, sqlite3.Error, httpx2.HTTPError),
     *(anyio.EndOfStream, anyio.ClosedResourceError, anyio.BrokenResourceError),
 )
+
+
+def _described(specs: Mapping[str, ToolSpec]) -> Mapping[str, Any]:
+    return {name: (spec.description, spec.schema) for name, spec in specs.items()}
 
 
 def _reason(trouble: BaseExceptionGroup[Any]) -> str:
@@ -207,7 +226,7 @@ async def _listed(client: Client) -> list[Mapping[str, Any]]:
         if page.next_cursor is None or not page.tools:
             return rows
         cursor = page.next_cursor
-    raise Unfit(f"it has more than {MOST_TOOLS} tools")
+    raise Unfit("too_many_tools")
 
 
 # ── one tool ───────────────────────────────────────────────────────────────────────────────────────
@@ -319,3 +338,12 @@ def approve(state: ToolsDatabase, row: Mapping[str, Any]) -> None:
         "UPDATE upstream SET approved = ?, approved_sha256 = ? WHERE server = ? AND tool = ?",
         *(row["seen"], row["seen_sha256"], row["server"], row["tool"]),
     )
+
+
+def withdraw(state: ToolsDatabase, server: str, tool: str) -> bool:
+    """Forget which definition of a tool was approved; return False when none was."""
+    is_approved = state.rows(
+        "SELECT 1 FROM upstream WHERE server = ? AND tool = ? AND approved_sha256 != ''", server, tool
+    )
+    state.run("UPDATE upstream SET approved = '', approved_sha256 = '' WHERE server = ? AND tool = ?", server, tool)
+    return bool(is_approved)

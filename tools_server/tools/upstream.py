@@ -13,7 +13,6 @@ from pydantic import BaseModel, ConfigDict, Field, StringConstraints, model_vali
 import tools_server.tools
 from tools_server.mounted.definitions import difference, visible
 from tools_server.mounted.upstream import MIGRATIONS, Upstream, waiting
-from tools_server.mounted.upstream import approve as pin
 from tools_server.mounted.upstream_wires import UpstreamServer
 from tools_server.sdk.toolkit import Call, Live, Result, ToolFailed, house_look, tool
 from tools_server.values.language import text as _
@@ -103,12 +102,21 @@ async def approve(
         raise ToolFailed("failed", _("It has changed since it was shown. Look at it again."))
     text = _("{tool} of {server} is approved.").format(tool=name, server=server)
     with call.state.transaction():
-        pin(call.state, row)
+        call.engine.approve(row)
         receipt = call.receipt(text, before=None, after=None)
-    mounted = call.engine.servers[server]
-    mounted.waiting.pop(name, None)
-    mounted.offered = tuple(one for one in mounted.offered if one != name)
-    mounted.look.set()  # it is listed in a moment, not at the next look
+    return Result(text, {}, receipt)
+
+
+@tool("upstream.withdraw", risk="change", agents=("house",), limit_seconds=10)
+async def withdraw(call: Call, server: ServerName, name: ToolName) -> Result:
+    """Let an owner take back the approval of a tool of another server: nobody can call it until it is approved anew."""
+    call.require_manager()
+    text = _("{tool} of {server} is no longer approved. Nobody can use it.").format(tool=name, server=server)
+    servers = call.engine.servers if isinstance(call.engine, Upstream) else {}
+    with call.state.transaction():
+        if server not in servers or not call.engine.withdraw(servers[server], name):
+            raise ToolFailed("not_found", _("No such tool is approved."))
+        receipt = call.receipt(text, before=None, after=None)
     return Result(text, {}, receipt)
 
 

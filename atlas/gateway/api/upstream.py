@@ -11,6 +11,7 @@ from pydantic import Field
 from atlas.gateway.api.caller import OwnerCaller, agents_of
 from atlas.gateway.api.resource import resource
 from atlas.gateway.api.shapes import ID, ApiReply, Body, ToolReply
+from wall.approval import Wait
 
 router = resource("upstream", asks=False)
 
@@ -20,7 +21,7 @@ class UpstreamState(ApiReply):
 
     connected: bool
     tools: list[str] = Field(description="Its tools whose definitions are as they were when a person approved them")
-    waiting: dict[str, str] = Field(description="Its other tools, which nobody can call, each with why")
+    waiting: dict[str, Wait] = Field(description="Its other tools, which nobody can call, each with why")
     offered: list[str] = Field(description="Those of them that an owner may approve")
 
 
@@ -83,3 +84,9 @@ async def show_definition(caller: OwnerCaller, server: ID, tool: ID) -> Upstream
 async def approve_definition(caller: OwnerCaller, server: ID, tool: ID, body: UpstreamApproval) -> ToolReply:
     """Approve just this definition. Refused where the server says another one by now."""
     return await caller.use_owner_tool(ToolReply, "upstream.approve", server=server, name=tool, sha256=body.sha256)
+
+
+@router.delete("/{server}/{tool}")
+async def withdraw_approval(caller: OwnerCaller, server: ID, tool: ID) -> ToolReply:
+    """Take an approval back: from then on nobody can call the tool, until it is approved anew."""
+    return await caller.use_owner_tool(ToolReply, "upstream.withdraw", server=server, name=tool)

@@ -15,10 +15,25 @@ interface OfferedTool {
   tool: string;
 }
 
+const nameOf = ({ server, tool }: OfferedTool) => `${server}.${tool}`;
+const pathOf = ({ server, tool }: OfferedTool) =>
+  `/api/upstream/${encodeURIComponent(server)}/${encodeURIComponent(tool)}`;
+
+interface ApprovedProperties {
+  server: UpstreamItem;
+  onWithdraw: (approved: OfferedTool) => void;
+}
+
 export function Upstream() {
   const live = useLive<UpstreamReply>("/api/upstream");
   const say = words.value.house.upstream;
   const [looked, setLooked] = useState<OfferedTool | null>(null);
+  const [withdrawn, setWithdrawn] = useState<OfferedTool | null>(null);
+  function close(): void {
+    setLooked(null);
+    setWithdrawn(null);
+    void live.refresh();
+  }
   if (!live.data.value?.servers.length) return null;
   return (
     <section aria-labelledby="upstream">
@@ -31,24 +46,40 @@ export function Upstream() {
               <span class="name">{server.name}</span>
               <span class="count">{server.connected ? say.there : say.away}</span>
             </p>
-            <p class="soft">
-              {say.pinned(server.tools.length)}
-              {server.tools.length > 0 && <span translate={false}>: {server.tools.join(", ")}</span>}
-            </p>
+            <Approved server={server} onWithdraw={setWithdrawn} />
             <Waiting server={server} onLook={setLooked} />
           </li>
         ))}
       </ul>
-      {looked && (
-        <DefinitionSheet
-          offered={looked}
-          onClose={() => {
-            setLooked(null);
-            void live.refresh();
-          }}
-        />
-      )}
+      {looked && <DefinitionSheet offered={looked} onClose={close} />}
+      {withdrawn && <WithdrawalSheet approved={withdrawn} onClose={close} />}
     </section>
+  );
+}
+
+function Approved({ server: { name, tools }, onWithdraw }: ApprovedProperties) {
+  const say = words.value.house.upstream;
+  return (
+    <>
+      <p class="soft">{say.pinned(tools.length)}</p>
+      {tools.length > 0 && (
+        <ul>
+          {tools.map((tool) => (
+            <li key={tool} class="head">
+              <span translate={false}>{tool}</span>
+              <button
+                type="button"
+                class="quiet"
+                aria-label={`${say.withdraw}: ${tool}`}
+                onClick={() => onWithdraw({ server: name, tool: tool.slice(name.length + 1) })}
+              >
+                {say.withdraw}
+              </button>
+            </li>
+          ))}
+        </ul>
+      )}
+    </>
   );
 }
 
@@ -62,8 +93,8 @@ function Waiting({ server, onLook }: { server: UpstreamItem; onLook: (offered: O
       <ul>
         {waiting.map(([tool, why]) => (
           <li key={tool} class="head">
-            <span class="soft" lang="en" translate={false}>
-              {tool}: {why}
+            <span class="soft">
+              <span translate={false}>{tool}</span>: {say.why[why]}
             </span>
             {server.offered.includes(tool) && (
               <button
@@ -82,10 +113,41 @@ function Waiting({ server, onLook }: { server: UpstreamItem; onLook: (offered: O
   );
 }
 
-/** What a server says of one tool. It is asked for once, so that what is approved is what was read. */
-function DefinitionSheet({ offered: { server, tool }, onClose }: { offered: OfferedTool; onClose: () => void }) {
+function WithdrawalSheet({ approved, onClose }: { approved: OfferedTool; onClose: () => void }) {
   const say = words.value.house.upstream;
-  const path = `/api/upstream/${encodeURIComponent(server)}/${encodeURIComponent(tool)}`;
+  const [result, run] = useFormResult();
+  return (
+    <Sheet title={say.withdrawTitle(nameOf(approved))} onClose={onClose}>
+      <form
+        class="fields"
+        onSubmit={(event) => {
+          event.preventDefault();
+          void run(async () => {
+            await attempt("DELETE", pathOf(approved));
+            onClose();
+            return { state: "none" };
+          });
+        }}
+      >
+        <p>{say.withdrawHow}</p>
+        <FormTrouble result={result} />
+        <p class="answers">
+          <button type="button" class="plain" onClick={onClose}>
+            {words.value.shell.cancel}
+          </button>
+          <button type="submit" class="solid" aria-disabled={result.state === "working"}>
+            {say.withdrawNow}
+          </button>
+        </p>
+      </form>
+    </Sheet>
+  );
+}
+
+/** What a server says of one tool. It is asked for once, so that what is approved is what was read. */
+function DefinitionSheet({ offered, onClose }: { offered: OfferedTool; onClose: () => void }) {
+  const say = words.value.house.upstream;
+  const path = pathOf(offered);
   const [definition, setDefinition] = useState<UpstreamDefinition | null>(null);
   const [result, run] = useFormResult();
   useEffect(() => {
@@ -103,7 +165,7 @@ function DefinitionSheet({ offered: { server, tool }, onClose }: { offered: Offe
     });
   }
   return (
-    <Sheet title={`${server}.${tool}`} onClose={onClose}>
+    <Sheet title={nameOf(offered)} onClose={onClose}>
       <form
         class="fields rule-form"
         onSubmit={(event) => {
