@@ -328,8 +328,11 @@ class Reader:
 
         A wish beside it may have a time that is the door's as well, and a remark ("Poppy's gone off again") is no wish.
         """
-        if not any(one.due_tool == "home.unlock" for one in meant.commands):
+        unlocking = [one for one in meant.commands if one.due_tool == "home.unlock"]
+        if not unlocking:
             return meant
+        if not all("device" in one.due_arguments for one in unlocking):  # "open them again", of all doors
+            return self._questions.which_device
         if unlocks_beside(meant.commands):
             return self._questions.whether(heard.text, meant.commands)
         tokens = self._frames.lexicon.known_tokens(heard.text, heard.names)

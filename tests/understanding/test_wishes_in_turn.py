@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+import os
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import pytest
 
+from atlas.config import load
 from atlas.understanding.grammar import open_grammar
+from atlas_bench._effects import AT
+from atlas_bench._household import household
 from tests.conftest import for_every
 from tests.understanding.talking import GERMAN_NAMES, NAMES, Talk
 
@@ -264,3 +269,17 @@ async def test_a_door_that_was_just_locked_is_unlocked_by_a_word(language: str, 
     door, room = ("die Haustür", "Flur") if language == "de" else ("the front door", "Hall")
     lock = f"sperr {door} zu" if language == "de" else f"lock {door}"
     assert [tool for tool, _ in await deeds(house(language, room), lock, remark)] == ["home.unlock"]
+
+
+async def test_which_door_is_asked_where_all_were_locked(tmp_path: Path) -> None:
+    rules = load(os.environ).tools.policy.read_text(encoding="utf-8")
+    doors = [
+        {"name": name, "kind": "lock", "room": "Hall", "can": ["locked"], "state": {"locked": False}, "aliases": []}
+        for name in ("Front Door", "Back Door")
+    ]
+    async with household(tmp_path, {"rooms": [{"name": "Hall"}], "devices": doors}, "en", rules, AT) as home:
+        await home.names.fetch()
+        locked = await home.say("lock both doors", "Hall", ())
+        opened = await home.say("and open them again please", "Hall", locked.messages)
+    assert locked.calls
+    assert (opened.text, opened.calls) == ("Which one do you mean?", ())
