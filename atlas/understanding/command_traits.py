@@ -90,9 +90,3 @@ def opens_up(commands: Sequence[Command]) -> bool:
     return any(
         one.tool in ("home.unlock", "home.open") or one.arguments.get("tool") == "home.unlock" for one in commands
     )
-
-
-def unlocks_beside(commands: Sequence[Command]) -> bool:
-    """Whether commands unlock something beside another deed, whose time or condition may be the door's as well."""
-    unlocks = [one.due_tool == "home.unlock" for one in commands]
-    return any(unlocks) and not all(unlocks)

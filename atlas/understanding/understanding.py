@@ -20,7 +20,7 @@ from atlas.understanding.answered_conditions import AnsweredConditions
 from atlas.understanding.answering import FactQuestion
 from atlas.understanding.choices import Choices, ChoiceWords
 from atlas.understanding.clarifications import Clarifications
-from atlas.understanding.command_traits import only_look, unlocks_beside
+from atlas.understanding.command_traits import only_look
 from atlas.understanding.continuations import Continuations
 from atlas.understanding.corrections import Corrections
 from atlas.understanding.coverage import Coverage
@@ -333,7 +333,7 @@ class Reader:
             return meant
         if not all("device" in one.due_arguments for one in unlocking):  # "open them again", of all doors
             return self._questions.which_device
-        if unlocks_beside(meant.commands):
+        if len(unlocking) < len(meant.commands):
             return self._questions.whether(heard.text, meant.commands)
         tokens = self._frames.lexicon.known_tokens(heard.text, heard.names)
         is_named = any(one.category == "device" or one.value in UNLOCKING for one in tokens)

@@ -2,17 +2,12 @@
 
 from __future__ import annotations
 
-import os
 from dataclasses import replace
-from pathlib import Path
 from typing import Any
 
 import pytest
 
-from atlas.config import load
 from atlas.understanding.grammar import open_grammar
-from atlas_bench._effects import AT
-from atlas_bench._household import household
 from tests.conftest import for_every
 from tests.understanding.talking import GERMAN_NAMES, NAMES, Talk
 
@@ -220,66 +215,3 @@ async def test_nothing_is_opened_that_somebody_else_may_open_or_later(language: 
 )
 async def test_a_condition_that_names_another_state_or_person_is_no_wish(sentences: tuple[str, ...]) -> None:
     assert not {tool for tool, _ in await deeds(house("en", "Hall"), *sentences)} & {"home.turn", "home.unlock"}
-
-
-@for_every(
-    "language, text",
-    [
-        ("en", "wake me at seven and unlock the front door"),
-        ("en", "set a timer for ten minutes and unlock the front door"),
-        ("de", "weck mich um sieben und sperr die Haustür auf"),
-        ("de", "mach die Leselampe aus und sperr die Haustür auf"),
-    ],
-)
-async def test_a_door_is_unlocked_beside_another_wish_only_with_a_yes(language: str, text: str) -> None:
-    talk = house(language, "Flur" if language == "de" else "Hall")
-    assert (await talk.say(text)).endswith("?")
-    assert not talk.calls()
-
-
-async def test_a_door_by_itself_is_unlocked_at_once() -> None:
-    tools = [tool for tool, _ in await deeds(house("en", "Hall"), "unlock the front door")]
-    assert tools == ["home.unlock"]
-
-
-async def test_a_door_does_not_open_now_that_waits_for_what_the_house_cannot_tell() -> None:
-    talk = house("de", "Flur")
-    assert "Wann das ist" in await talk.say("nach dem Essen die Leselampe aus und sperr die Haustür auf")
-    assert not talk.calls()
-
-
-@for_every(
-    "language, first, remark",
-    [
-        ("en", "lock the front door please", "Poppy's gone off without her PE kit again."),
-        ("en", "lock the front door please", "someone's at it, let them in"),
-        ("de", "sperr die Haustür auf", "und die vordere auch"),
-    ],
-)
-async def test_a_door_is_unlocked_unasked_only_by_words_that_say_so(language: str, first: str, remark: str) -> None:
-    talk = house(language, "Flur" if language == "de" else "Hall")
-    await talk.say(first)
-    talk.calls()
-    await talk.say(remark)
-    assert "home.unlock" not in [tool for tool, _ in talk.calls()]
-
-
-@for_every("language, remark", [("en", "no, open it"), ("de", "nein, doch auf"), ("de", "mach wieder auf")])
-async def test_a_door_that_was_just_locked_is_unlocked_by_a_word(language: str, remark: str) -> None:
-    door, room = ("die Haustür", "Flur") if language == "de" else ("the front door", "Hall")
-    lock = f"sperr {door} zu" if language == "de" else f"lock {door}"
-    assert [tool for tool, _ in await deeds(house(language, room), lock, remark)] == ["home.unlock"]
-
-
-async def test_which_door_is_asked_where_all_were_locked(tmp_path: Path) -> None:
-    rules = load(os.environ).tools.policy.read_text(encoding="utf-8")
-    doors = [
-        {"name": name, "kind": "lock", "room": "Hall", "can": ["locked"], "state": {"locked": False}, "aliases": []}
-        for name in ("Front Door", "Back Door")
-    ]
-    async with household(tmp_path, {"rooms": [{"name": "Hall"}], "devices": doors}, "en", rules, AT) as home:
-        await home.names.fetch()
-        locked = await home.say("lock both doors", "Hall", ())
-        opened = await home.say("and open them again please", "Hall", locked.messages)
-    assert locked.calls
-    assert (opened.text, opened.calls) == ("Which one do you mean?", ())
