@@ -34,7 +34,7 @@ ATOMS: Mapping[str, Sequence[str]] = {
     "event": (),
     "often": (
         rf"am {_NTH} (?:tag )?(?:jedes|jeden) monats?",
-        rf"{_EVERY} (?:zweite[nrsm]? |dritte[nrsm]? )?{_WEEKDAY}(?:{_PART})?(?:(?: und|,) (?:jeden )?{_WEEKDAY})*",
+        rf"{_EVERY} (?:zweite[nrsm]? |dritte[nrsm]? )?{_WEEKDAY}(?:{_PART})?(?:(?: und|,)? (?:jeden )?{_WEEKDAY})*",
         rf"{_EVERY} (?:zweite[nrsm]? )?(?:werktage?|arbeitstage?|wochentage?|wochenenden?|tag|woche|monat|jahr|stunde)",
         rf"{_EVERY} (?:morgen|{_PART})",
         rf"alle {_N} {_UNIT}",
