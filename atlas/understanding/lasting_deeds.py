@@ -26,6 +26,11 @@ def for_a_while(commands: Sequence[Command]) -> tuple[Command, ...]:
     return (*now, *then)
 
 
+def switched_back(commands: Sequence[Command]) -> tuple[Command, ...]:
+    """Return what ends deeds that go on: what was turned on goes off, what plays stops, all else is put back."""
+    return tuple(_end(one, "") for one in commands)
+
+
 def with_end(commands: Sequence[Command], when: Mapping[str, Any], end: EndState = "") -> tuple[Command, ...]:
     """Return deeds, and what ends each then: what was turned on goes off, what plays stops, all else is put back.
 

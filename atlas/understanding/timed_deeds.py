@@ -19,7 +19,7 @@ from atlas.understanding import durations, moments
 from atlas.understanding.command_traits import of_home, only_look, opens_up
 from atlas.understanding.dialogue import UNDO
 from atlas.understanding.dialogue_turn import DialogueTurn, SpokenTurn, Understand
-from atlas.understanding.lasting_deeds import EndState, with_end
+from atlas.understanding.lasting_deeds import EndState, switched_back, with_end
 from atlas.understanding.meaning import NO_DEED, TurnMeaning
 from atlas.understanding.moments import MomentPart
 from atlas.understanding.patterns import pattern
@@ -30,6 +30,7 @@ LONGEST_CHARACTERS = 200
 MOST_TIMES = 3
 _TIME = re.compile(r"[@#](\d)")
 _LENGTH = re.compile(r"(?P<time>#\d)")
+_LASTING = frozenset({"home.lock", "home.unlock", "home.scene"})  # their end is nobody's to guess
 _CLOSES = re.compile(r"[@#]\d\W*$")
 _CLAUSE = re.compile(r"[,.;:!?]")
 _EDGES = " ,.;:!?"
@@ -67,6 +68,7 @@ class TimedDeeds:
         self._condition, self._comes, self._real = (pattern(words, one) for one in ("condition", "comes", "real"))
         self._explained, self._persons, self._verb = (pattern(words, one) for one in ("explained", "persons", "verb"))
         self._timer_ends, self._around = pattern(words, "timer_ends"), pattern(words, "around")
+        self._only_for, self._back_at = pattern(words, "only_for"), pattern(words, "back_at")
         self._turns_on, self._turns_off = str(words.get("turns_on", "")), str(words.get("turns_off", ""))
         self._says_when: str = words.get("says_when", "")
 
@@ -86,7 +88,7 @@ class TimedDeeds:
             return self.cannot_wait(turn.heard, TurnMeaning()) or None
         if (match := self._not_yet.fullmatch(masked)) and _TIME.search(match["rest"]):
             return self._read_anew(self._it.sub(match["thing"], match["rest"], count=1), times, turn)
-        ways = (self._from_till, self._in_turns, self._bounded, self._put_off, self._then)
+        ways = (self._end_of_the_last, self._from_till, self._in_turns, self._bounded, self._put_off, self._then)
         return next(filter(None, (way(masked, times, turn) for way in ways)), None)
 
     def asked_when(self, turn: DialogueTurn) -> TurnMeaning | None:
@@ -131,6 +133,19 @@ class TimedDeeds:
         """Return what a text does later that has its times as marks."""
         meant = self._wanted(turn.heard.saying(_TIME.sub(lambda one: times[int(one[1])].words, masked)))
         return meant if meant.commands and all(one.topic == "home" for one in meant.commands) else None
+
+    def _end_of_the_last(self, text: str, times: Sequence[SpokenTime], turn: DialogueTurn) -> TurnMeaning | None:
+        """Return the end of what was just done: "only for half an hour, mind", "and back again in an hour"."""
+        last, only, back = turn.last, self._only_for.match(text), self._back_at.match(text)
+        match = only or back
+        if match is None or not last.calls or not all(last.changed) or len(_TIME.findall(text)) != 1:
+            return None
+        deeds = [Command(call.name, call.arguments) for call in last.calls]
+        plain = all(one.tool == "home.play" or (one.tool == "home.turn" and one.arguments.get("on")) for one in deeds)
+        if not of_home(deeds) or (len(deeds) > 1 and (back or not plain)) or {one.tool for one in deeds} & _LASTING:
+            return None
+        ends = (Command(UNDO, {}),) if back or not plain else switched_back(deeds)
+        return self._later(TurnMeaning(commands=ends), times[_mark(_named(match, "time"))].when)
 
     def _from_till(self, text: str, times: Sequence[SpokenTime], turn: DialogueTurn) -> TurnMeaning | None:
         """Return what is turned on at one time and off at another: "the lamp on from seven till nine"."""
