@@ -112,8 +112,17 @@ class Exemptions:
     def _parts(self, left: str, names: Names) -> list[str]:
         """Return what is left alone, one by one; `[]` where some word of it names nothing here."""
         parts = [self._whose.sub("", part) for part in self._and.split(left) if part.strip()]
-        read = parts and not self._deed.search(left) and all(self._frames.only_names(part, names) for part in parts)
+        read = (
+            parts
+            and not self._deed.search(left)
+            and all(self._is_here(part) or self._frames.only_names(part, names) for part in parts)
+        )
         return parts if read else []
+
+    def _is_here(self, part: str) -> bool:
+        """Whether words say nothing but "in here"."""
+        here = self._frames.says_here(part)
+        return here is not None and not part.replace(here[0], " ").strip()
 
     def left_of(self, left: str, devices: Sequence[NamedDevice], names: Names, room: str) -> list[NamedDevice]:
         """Return those of some devices that words for what is left alone name."""
@@ -121,6 +130,10 @@ class Exemptions:
 
     def _is_left(self, device: NamedDevice, left: str, like: Sequence[NamedDevice], names: Names, room: str) -> bool:
         for part in self._parts(left, names):
+            if self._is_here(part):
+                if device.room == room:
+                    return True
+                continue
             if places := self._frames.places_alone(part, names):
                 if device.room in places:
                     return True

@@ -243,9 +243,11 @@ class SecondThoughts:
         names = {one.name for one in things}
         like = [device for device in turn.names.devices if device.name in names]
         out = {device.name for device in self._exemptions.left_of(left, like, turn.names, turn.room)}
+        words = self._article.sub("", left).casefold().strip()
+        alike = [device for device in like if any(_is_part(words, name) for name in device.all_names)]
+        if len(alike) == 1 and len(out) == len(like):
+            out = {alike[0].name}  # "just the lamp", of a lamp and a light
         if not out:
-            words = self._article.sub("", left).casefold().strip()
-            alike = [device for device in like if any(_is_part(words, name) for name in device.all_names)]
             there = [device for device in like if _is_part(words, device.room)]  # "Mia's"
             out = {device.name for device in (alike if len(alike) == 1 else there)}
         return [one for one in things if one.name in out]
