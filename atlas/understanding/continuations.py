@@ -518,7 +518,8 @@ class Continuations:
         if self._table.of(command.tool).adds:
             return None  # "and ring the surgery first thing tomorrow", after a reminder
         if (thing := self._dialogue.first_or_last(turn.text, turn.exchanges)) and thing.topic == command.topic:
-            return leaning((self._dialogue.of(command, thing),))
+            alone = {name: value for name, value in command.arguments.items() if name != "seconds"}  # of another one
+            return leaning((self._dialogue.of(replace(command, arguments=alone), thing),))
         same = command.arguments.get("device") in turn.before.devices
         return self._questions.which_device if same and self._dialogue.means_another(turn.text) else None
 
