@@ -24,6 +24,9 @@ _WAYS = {
     **dict.fromkeys(("close", "closed", "down"), "home.close"),
 }
 _GOES_ON = ("home.play", "home.pause", "home.next", "home.previous", "home.mute", "home.clean", "home.mow", "home.dock")
+_EDGES = " .,;:!?"
+HALF_WAY = 50  # percent
+FEW_WORDS = 4  # of a value that stands alone
 _MOVED = ("cover", "valve", "lock")  # kinds that are not moved without a yes, where they were to stand still
 
 
@@ -43,7 +46,9 @@ class Corrections:
         self._surely_amends, self._beside_values = pattern(amended, "says"), pattern(amended, "beside")
         self._corrects, self._corrects_one = act_pattern(tables, "corrects"), act_pattern(tables, "corrects_one")
         self._all_the_way, self._part_way = act_pattern(tables, "all_the_way"), act_pattern(tables, "part_way")
-        self._amount_anew = act_pattern(tables, "amount_anew")
+        self._amount_anew, self._of_kind = act_pattern(tables, "amount_anew"), act_pattern(tables, "of_kind")
+        self._given_to, self._pronouns = act_pattern(tables, "given_to"), act_pattern(tables, "pronouns")
+        self._not_so_far = act_pattern(tables, "not_so_far")
         self._instead = act_pattern(tables, "instead")
         talk: Mapping[str, str] = tables["dialogue"]
         self._stops, self._with_it = pattern(talk, "stops"), pattern(talk, "with_it")
@@ -139,6 +144,17 @@ class Corrections:
         [way] = ways
         return leaning(tuple(Command(way, {"device": one.name}) for one in turn.last.things))
 
+    def not_so_far(self, turn: DialogueTurn) -> TurnMeaning | None:
+        """Return half of a way that was gone whole: "ooh, not so much", behind curtains that were opened."""
+        last, things = turn.last.last, turn.last.things
+        whole = last is not None and last.name in ("home.open", "home.close") and all(turn.last.changed)
+        if not whole or not things or not self._not_so_far.match(turn.heard.text.strip(" .,!")):
+            return None
+        able = {one.name for one in turn.names.devices if "position" in one.can}
+        if not {one.name for one in things} <= able:
+            return None
+        return leaning(tuple(Command("home.set", {"position": HALF_WAY, "device": one.name}) for one in things))
+
     def instead(self, turn: DialogueTurn) -> TurnMeaning | None:
         """Return the last deed done to another thing, and taken back for the first: "the bedside lamp instead"."""
         match = self._instead.fullmatch(turn.text.strip(" .,!"))
@@ -168,6 +184,44 @@ class Corrections:
             )
             return leaning(changes)
         return None
+
+    def amount_of_one(self, turn: DialogueTurn) -> TurnMeaning | None:
+        """Return one of the things just put on a list with another amount of its unit: "four tins, it's for us all"."""
+        last, slots = turn.last.last, self._sentences.grammar.slots
+        amount = self._corrects.sub("", turn.heard.text).split(",")[0].strip(" .!")
+        if last is None or last.name != "lists.add" or not turn.last.changed[-1] or not slots.is_amount(amount):
+            return None
+        items, unit = [str(one) for one in last.arguments.get("items", ())], _stem(amount.split()[-1])
+        at = [place for place, item in enumerate(items) if unit in map(_stem, item.split()[:-1])]
+        if " " not in amount or len(at) != 1 or not (anew := slots.with_amount(items[at[0]], amount)):
+            return None
+        items[at[0]] = anew
+        return leaning((Command(UNDO, {}), Command(last.name, {**last.arguments, "items": items})))
+
+    def of_what_kind(self, turn: DialogueTurn) -> TurnMeaning | None:
+        """Return the one thing just put on a list with which kind of it is meant: "but organic", "brown, not white"."""
+        last, match = turn.last.last, self._of_kind.fullmatch(turn.heard.text.strip(" .,!"))
+        if match is None or last is None or last.name != "lists.add" or not turn.last.changed[-1]:
+            return None
+        items, names = [str(one) for one in last.arguments.get("items", ())], turn.names
+        kind = next(filter(None, match.groupdict().values())).replace(",", "")
+        listed = {thing.name.casefold() for one in turn.exchanges for thing in one.things if thing.topic == "lists"}
+        known = self._sentences.commands(turn.heard.text, names, turn.room) or moments.find(kind)
+        if len(items) != 1 or known or listed & {*kind.casefold().split()} or any(map(str.isdigit, kind)):
+            return None
+        anew = {**last.arguments, "items": [f"{items[0]} ({kind})"]}
+        return leaning((Command(UNDO, {}), Command(last.name, anew)))
+
+    def given_to(self, turn: DialogueTurn) -> TurnMeaning | None:
+        """Return the task just spoken of, for somebody else: "give that one to Marcus"."""
+        match = self._given_to.match(turn.heard.text.strip(" .,!"))
+        tasks = [one for one in turn.last.things if one.topic == "tasks"]
+        if match is None or len(tasks) != 1:
+            return None
+        name = next(filter(None, match.groupdict().values()))
+        person = next((one for one in turn.names.people if one.casefold() == name.casefold()), "")
+        given = {"title": tasks[0].name, "assignee": person}
+        return leaning((Command("tasks.change", given),)) if person else None
 
     def another_thing(self, turn: DialogueTurn) -> TurnMeaning | None:
         """Return one thing of a list for another: tomatoes were put on it, "no, potatoes"."""
@@ -213,7 +267,7 @@ class Corrections:
         """Return the last command as it was really meant: "no, at five"."""
         ways = (
             self._follow_ups.correction(text, turn.history, turn.exchanges, turn.names, turn.room)
-            for text in (*turn.readings, *filter(None, [self._first_clauses(turn.text), self._last_clause(turn.text)]))
+            for text in dict.fromkeys((*turn.readings, *filter(None, self._clauses_alone(turn))))
         )
         corrected = next((commands for commands in ways if commands), None)
         return leaning(corrected) if corrected else None
@@ -231,7 +285,7 @@ class Corrections:
         if parse.act != AMEND:
             return None
         call, values = last, list[str]()
-        for words in parse.new_values():
+        for words in self._values_put_right(turn.heard.text, parse.new_values()):
             if made := self._follow_ups.amended(call, words, turn.exchanges, turn.names, turn.room):
                 call = ToolCall(call.id, made.tool, made.arguments)
                 values.append(words)
@@ -243,6 +297,18 @@ class Corrections:
         label = self._changes_to.format(" ".join(self._of_moments.sub("", value) for value in values))
         return self._questions.among([MeaningChoice(label, corrected)])
 
+    def _values_put_right(self, text: str, values: Sequence[str]) -> Sequence[str]:
+        """Return new values without those in a reason: "they're shut on Wednesdays, so better make it half eleven"."""
+        clauses = self._sentences.frames.pieces(text)
+        correcting = [one for one in clauses if self._surely_amends.search(one)]
+        meant = [value for value in values if any(value in clause for clause in correcting)]
+        told = [
+            one
+            for one in values
+            if one not in meant and any(one in clause and one != clause.strip(_EDGES) for clause in clauses)
+        ]
+        return [one for one in values if one not in told] if meant else values
+
     def _is_told(self, text: str, value: str) -> bool:
         """Whether a value stands in a clause that says something else as well: "she only gets home at nine"."""
         if self._surely_amends.search(text):
@@ -250,11 +316,25 @@ class Corrections:
         clause = next((one for one in self._sentences.frames.pieces(text) if value in one), "")
         return len(self._beside_values.sub(" ", clause.replace(value, " ")).split()) > 1
 
+    def _clauses_alone(self, turn: DialogueTurn) -> Sequence[str]:
+        """Return the parts of a turn that may put something right by themselves; "" for none."""
+        return self._first_clauses(turn.text), self._last_clause(turn.text), self._first_sentence(turn)
+
+    def _first_sentence(self, turn: DialogueTurn) -> str:
+        """Return a first sentence of a few words before one that asks for nothing: "Half past. I deserve it."."""
+        first, ends, rest = turn.text.partition(". ")
+        if not ends or len(first.split()) > FEW_WORDS or self._sentences.grammar.is_negated(rest, turn.names):
+            return ""
+        parse = self._sentences.parse(rest, turn.names, turn.room)
+        silent = parse.act in ("nothing", "talk") and not self._sentences.commands(rest, turn.names, turn.room)
+        return first if silent and not parse.new_values() else ""
+
     def _first_clauses(self, text: str) -> str:
         """Return a correction without its last clause, which may say why: "no, sorry, quarter past, read it wrong"."""
         first, _, reason = text.rpartition(",")
         corrects = self._corrects.match(first)
-        return first if corrects and first[corrects.end() :].strip() and " " in reason.strip() else ""
+        is_whole = first[corrects.end() :].strip() if corrects else self._follow_ups.replaces(first)
+        return first if is_whole and " " in reason.strip() else ""
 
     def _last_clause(self, text: str) -> str:
         """Return the last clause where it corrects by its own words: "they're big eggs, make it seven"."""
@@ -274,6 +354,12 @@ class Corrections:
             return self._follow_ups.amended(call, text, (), turn.names, turn.room)
 
         commands_of = self._sentences.commands_or_learned_in(turn.names, turn.room)
+        if len(turn.last.things) == 1 and turn.last.of_devices:  # "I want it pink, no, purple"
+            thing = turn.last.things[0].name
+            named = self._pronouns.sub(f"the {thing}", turn.text, count=1)
+            of_it = self._slips.corrected(named, commands_of, amended, turn.names) if named != turn.text else ()
+            if of_it and all(one.arguments.get("device") == thing for one in of_it):
+                return leaning(of_it)
         corrected = self._slips.corrected(turn.text, commands_of, amended, turn.names)
         if not corrected:
             return None
@@ -287,3 +373,8 @@ class Corrections:
         devices = {one.name: one.room for one in turn.names.devices if one.name.casefold() not in words}
         meant = (str(one.arguments.get("device", "")) for one in commands)
         return bool(rooms) and any(name in devices and devices[name] not in rooms for name in meant)
+
+
+def _stem(word: str) -> str:
+    """Return a unit as it is of one and of several: "tin", "tins"."""
+    return word.casefold().rstrip("s")

@@ -102,7 +102,8 @@ class FollowUps:
             return ()
         rest = match["rest"] if match else self._grammar.unmarked(self.contrasted(text))
         alone = self._fillers_behind.sub("", words)
-        if not rest and changed and self._table.of(last.name).when and moments.whole(alone):
+        is_time = moments.whole(alone) or self._quarters.fullmatch(alone)
+        if not rest and changed and self._table.of(last.name).when and is_time:
             rest = alone  # "at seven tonight": "seven thirty"; "in the morning, obviously"
         if not rest:
             return ()
