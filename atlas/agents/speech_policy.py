@@ -18,6 +18,7 @@ from atlas.conversation import Turn
 from atlas.own_words import own as own_words
 from atlas.understanding.concern import Claims, Concerns, SmallTalk
 from atlas.understanding.names import Names
+from atlas.understanding.remarks import REMARK
 from atlas.understanding.understanding import Understanding
 from wall.roles import may
 
@@ -75,7 +76,7 @@ class SpeechPolicy:
         if small and not misheard:
             return SpeechVerdict(small)
         name = "missed" if misheard else self._concerns.sentence(plain, about)
-        if name == "talk" and meant.concern == "cannot":
+        if name in ("talk", "deed") and meant.concern in ("cannot", REMARK):
             name = meant.concern  # "order more paper towels" was understood
         return SpeechVerdict(self._prepared(name, turn))
 

@@ -40,6 +40,7 @@ from atlas.understanding.names import NOBODY, Names
 from atlas.understanding.parser import Parser
 from atlas.understanding.persons_rooms import PersonsRooms
 from atlas.understanding.rejected_values import RejectedValues
+from atlas.understanding.remarks import Remarks
 from atlas.understanding.requests import Requests
 from atlas.understanding.restraints import RestrainedDeeds
 from atlas.understanding.scopes import Scopes
@@ -143,6 +144,7 @@ class Reader:
         declined = DeclinedWishes(sentences, dialogue, wishes, questions, self._rejected_values.put_right)
         self._scopes = scopes = Scopes(sentences, turns, questions, wanted)
         self._restrained = RestrainedDeeds(sentences, questions, wanted)
+        self._remarks = Remarks(sentences, questions)
         corrections = Corrections(sentences, turns, slips, questions)
         self._timed_deeds = timed_deeds = TimedDeeds(sentences, wanted)
         self._wishes_in_turn = WishesInTurn(tables.get("wishes_in_turn", {}), sentences, wanted)
@@ -215,7 +217,12 @@ class Reader:
         meant = self._unlocked_by_its_words(heard, meant)
         if self._unfinished.breaks_off(heard.text) and not meant:
             meant = TurnMeaning(reply=self._unfinished.says)
-        return beside.meaning(self._hearing.hardly(heard, meant) if turn.doubtful else meant)
+        if turn.doubtful:
+            return beside.meaning(self._hearing.hardly(heard, meant))
+        offered = NO_DEED if meant.commands or meant.half or meant.reply else self._remarks.fact(after)
+        if not (offered or meant) and (remark := self._remarks.remark(after)):
+            return replace(beside, question=None).meaning(remark)  # nothing that was told before answers it
+        return beside.meaning(offered or meant)
 
     def _heard(self, turn: Turn, names: Names) -> SpokenTurn:
         """Return all readings of a turn without hesitation and idioms, and with shared nouns written out."""
