@@ -19,7 +19,7 @@ from atlas.errors import AtlasError, ConfigError
 from atlas.satellite.earcons import RATE
 from atlas.satellite.echo import EchoCanceller
 from atlas.satellite.hooks import Hooks
-from atlas.satellite.link import Link
+from atlas.satellite.link import Json, Link
 from atlas.satellite.player import Player
 from atlas.satellite.rings import Rings
 from atlas.satellite.room import SatelliteRoom
@@ -157,10 +157,16 @@ async def run(settings: SatelliteSettings) -> None:
             earcons=settings.earcons,
             follow_up_seconds=settings.follow_up_seconds,
         )
-        link = Link(settings, room.take, room.connected)
+        microphone = Microphone(settings.microphone, system)
+
+        def take(message: Json) -> None:
+            microphone.attend()  # the echo canceller is to hear of what is played what was recorded with it
+            room.take(message)
+
+        link = Link(settings, take, room.connected)
 
         tasks.start_soon(_signals, room, tasks.cancel_scope)
-        tasks.start_soon(partial(Microphone(settings.microphone, system).run, room.hear))
+        tasks.start_soon(microphone.run, room.hear)
         tasks.start_soon(player.run)
         tasks.start_soon(link.run)
         log.info("listens for %s by %s, for %s", ", ".join(wake.phrases), system, settings.house)

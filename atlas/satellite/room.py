@@ -106,8 +106,8 @@ class SatelliteRoom:
 
     # ── the microphone ─────────────────────────────────────────────────────────────────────────────
 
-    def hear(self, chunk: AudioChunk) -> None:
-        """Take the next chunk of the microphone."""
+    def hear(self, chunk: AudioChunk) -> bool:
+        """Take the next chunk of the microphone; return whether nothing goes on here: the next may wait."""
         self.now += chunk.seconds
         if self._canceller:
             chunk = self._canceller.heard(chunk)
@@ -119,6 +119,12 @@ class SatelliteRoom:
             self._silence()
         elif self._streams:
             self._stream(chunk)
+        return self._is_quiet
+
+    @property
+    def _is_quiet(self) -> bool:
+        is_used = self._unasked or self._replies or self._rings.ringing or self._player.busy
+        return self.state is State.ASLEEP and not is_used and (self.muted or self._waking.is_quiet)
 
     def _is_stopped_by(self, chunk: AudioChunk) -> bool:
         """Tell whether somebody said "stop" to what rings or speaks here by itself, also when the house is away."""

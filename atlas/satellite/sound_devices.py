@@ -15,6 +15,7 @@ import subprocess
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager, suppress
 from io import FileIO
+from itertools import pairwise
 
 import anyio
 from anyio.abc import Process
@@ -27,7 +28,9 @@ from atlas.speech.resample import Resampler, mono
 CHUNK_SECONDS = 0.04  # read at a time: 25 times a second costs little, and nobody notices it
 LATENCY_MILLISECONDS = 60  # that the sound server buffers: more is heard as slowness, less as crackling
 WAIT_SECONDS = (0.5, 1.0, 2.0, 5.0)  # before a microphone that went away is opened again
-READ_BYTES = 65_536  # at once: a second and more, after a moment in which the machine was busy
+READ_BYTES = 65_536  # at once: a second and more, after a moment in which the machine was busy; as much as a pipe holds
+# In a quiet room sound waits in the pipe: each look costs more than what is looked at. A wake word lasts twice as long.
+REST_SECONDS = 0.25
 PIPE_BYTES = 4096  # between us and the player: what is in the pipe cannot be taken back
 DRAIN_SECONDS = 1.0  # for the last of what was written
 ASK_SECONDS = 3.0  # for a sound server's answer
@@ -79,9 +82,15 @@ class Microphone:
         self._rate = device.rate or HEARING_RATE
         self._channels = device.channels
         self._command = RECORDERS[device.system or system](device.name, self._rate, self._channels)
+        self._pipe: _Pipe | None = None
 
-    async def run(self, hear: Callable[[AudioChunk], None]) -> None:
-        """Give every chunk at `HEARING_RATE`, mono, to `hear`, until cancelled."""
+    def attend(self) -> None:
+        """Hear at once what was recorded up to now: what is played next is not in it."""
+        if self._pipe:
+            self._pipe.attend()
+
+    async def run(self, hear: Callable[[AudioChunk], bool | None]) -> None:
+        """Give every chunk at `HEARING_RATE`, mono, to `hear`, until cancelled; some while after it said: all quiet."""
         failures = 0
         while True:
             heard, last_words = await self._once(hear)
@@ -91,54 +100,89 @@ class Microphone:
             await anyio.sleep(wait)
             hear(silence(wait))  # for time goes on: what is to ring here rings
 
-    async def _once(self, hear: Callable[[AudioChunk], None]) -> tuple[bool, str]:
+    async def _once(self, hear: Callable[[AudioChunk], bool | None]) -> tuple[bool, str]:
         """Hear it until it goes away; return whether anything came of it, and its last words."""
-        resampler, rest, is_heard = Resampler(self._rate, HEARING_RATE), b"", False
+        resampler, rest, is_heard, is_quiet = Resampler(self._rate, HEARING_RATE), b"", False, False
         frame_bytes = SAMPLE_BYTES * self._channels
+        second_bytes = self._rate * frame_bytes
 
-        def take(data: bytes) -> None:
-            nonlocal rest, is_heard
+        def take(data: bytes) -> bool:
+            nonlocal rest, is_heard, is_quiet
             rest += data
-            whole = len(rest) - len(rest) % frame_bytes
-            if whole >= CHUNK_SECONDS * self._rate * frame_bytes:
-                data, rest, is_heard = rest[:whole], rest[whole:], True
-                hear(resampler.feed(AudioChunk(mono(data, self._channels), self._rate)))
+            frames = len(rest) // frame_bytes
+            if frames >= CHUNK_SECONDS * self._rate:
+                data, rest, is_heard = rest[: frames * frame_bytes], rest[frames * frame_bytes :], True
+                count = max(1, round(frames / self._rate / (LATENCY_MILLISECONDS / 1000)))
+                starts = [at * frames // count * frame_bytes for at in range(count + 1)]
+                for start, end in pairwise(starts):  # as they come while nothing waits: how loud each is counts
+                    chunk = AudioChunk(mono(data[start:end], self._channels), self._rate)
+                    is_quiet = bool(hear(resampler.feed(chunk)))
+            return is_quiet
 
         reading, writing = _pipe()
         with reading, writing:
             async with _program(self._command, stdout=writing.fileno()) as process:
                 writing.close()
-                await _read(reading.fileno(), take)
+                self._pipe = _Pipe(reading.fileno(), take, min(REST_SECONDS, READ_BYTES / 2 / second_bytes))
+                await self._pipe.read()
                 return is_heard, await _last_words(process)
 
 
-async def _read(pipe: int, take: Callable[[bytes], None]) -> None:
-    """Give what comes out of a pipe to `take`, until its other end is closed.
+class _Pipe:
+    """Gives what comes out of a pipe to `take`, and rests where that says that there is time.
 
     Straight from the event loop: a task that is woken for each chunk costs half as much again, all day long.
     """
-    os.set_blocking(pipe, False)
-    loop, over = asyncio.get_running_loop(), asyncio.Future[None]()
 
-    def ready() -> None:
+    def __init__(self, pipe: int, take: Callable[[bytes], bool], rest_seconds: float) -> None:
+        self._pipe = pipe
+        self._take = take
+        self._rest_seconds = rest_seconds
+        self._loop = asyncio.get_running_loop()
+        self._over = self._loop.create_future()
+        self._rest: asyncio.TimerHandle | None = None
+
+    async def read(self) -> None:
+        """Read until its other end is closed."""
+        os.set_blocking(self._pipe, False)
+        self._wait()
         try:
-            data = os.read(pipe, READ_BYTES)
+            await self._over
+        finally:
+            self._stop()
+
+    def attend(self) -> None:
+        """Read at once, if it rests."""
+        if self._rest:
+            self._stop()
+            self._wait()
+            self._ready()
+
+    def _wait(self) -> None:
+        self._rest = None
+        self._loop.add_reader(self._pipe, self._ready)
+
+    def _stop(self) -> None:
+        self._loop.remove_reader(self._pipe)
+        if self._rest:
+            self._rest.cancel()
+            self._rest = None
+
+    def _ready(self) -> None:
+        try:
+            data = os.read(self._pipe, READ_BYTES)
             if data:
-                take(data)
+                if self._take(data):
+                    self._stop()
+                    self._rest = self._loop.call_later(self._rest_seconds, self._wait)
                 return
         except BlockingIOError:
             return
-        except Exception as trouble:  # noqa: BLE001  # raised again by who waits below
-            over.set_exception(trouble)
+        except Exception as trouble:  # noqa: BLE001  # raised again by who waits in `read`
+            self._over.set_exception(trouble)
         else:
-            over.set_result(None)
-        loop.remove_reader(pipe)
-
-    loop.add_reader(pipe, ready)
-    try:
-        await over
-    finally:
-        loop.remove_reader(pipe)
+            self._over.set_result(None)
+        self._stop()
 
 
 class Output:

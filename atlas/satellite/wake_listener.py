@@ -44,6 +44,11 @@ class WakeListener:
         self._waiting_samples = self._lingering_samples = 0
         self._floor = 0.0  # how loud the room is when nobody speaks; at first nothing is known of it
 
+    @property
+    def is_quiet(self) -> bool:
+        """Whether nobody has been louder than the room for a while."""
+        return self._lingering_samples <= 0
+
     def hear(self, chunk: AudioChunk) -> WakeHeard | None:
         """Take the next chunk; return what woke the room, if anything did."""
         self._last += chunk.pcm
@@ -72,7 +77,7 @@ class WakeListener:
             self._lingering_samples = round(LINGER_SECONDS * HEARING_RATE)
         else:
             self._lingering_samples -= chunk.samples
-        return self._lingering_samples > 0
+        return not self.is_quiet
 
     def _heard(self, phrase: str, since: int) -> WakeHeard:
         """Return a call that was noticed some samples ago."""

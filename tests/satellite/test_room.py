@@ -135,6 +135,21 @@ async def test_the_thresholds_that_the_house_sets_for_its_room_count_from_then_o
         assert "atlas.wake" in here.kinds()
 
 
+async def test_a_room_lets_its_microphone_wait_only_while_nobody_speaks_and_nothing_sounds() -> None:
+    async with kitchen() as here:
+        await here.hear(silence(3.0))
+        assert here.room.hear(silence(CHUNK_SECONDS))
+        assert not here.room.hear(voice(CHUNK_SECONDS))
+        await here.hear(silence(3.0))
+        assert here.room.hear(silence(CHUNK_SECONDS))
+        await here.answered("Dinner is ready.")  # nobody asked
+        assert not here.room.hear(silence(CHUNK_SECONDS))
+        await here.hear(silence(3.0))
+        assert here.room.hear(silence(CHUNK_SECONDS))
+        here.room.press()
+        assert not here.room.hear(silence(CHUNK_SECONDS))
+
+
 async def test_nothing_that_is_said_leaves_the_machine_before_the_wake_word() -> None:
     async with kitchen() as here:
         await here.hear(voice(5.0))

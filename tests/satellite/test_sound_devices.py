@@ -9,6 +9,7 @@ import anyio
 import pytest
 
 from atlas.audio import AudioChunk
+from atlas.satellite import sound_devices
 from atlas.satellite.settings import SoundDevice
 from atlas.satellite.sound_devices import Microphone
 
@@ -60,3 +61,58 @@ async def test_a_microphone_that_is_left_leaves_no_program_and_no_pipe_behind(re
         await Microphone(SoundDevice(), "pulse").run(lambda chunk: None)
     assert scope.cancelled_caught
     assert len(os.listdir("/proc/self/fd")) <= before
+
+
+STEADY = "i=0; while [ $i -lt 30 ]; do head -c 1920 /dev/zero; sleep 0.05; i=$((i+1)); done; sleep 9"
+STEADY_BYTES = 30 * 1920
+
+
+@pytest.mark.anyio
+async def test_a_microphone_in_a_quiet_room_is_looked_at_seldom_and_nothing_of_it_is_lost(recorder: Path) -> None:
+    await anyio.Path(recorder).write_text(f"#!/bin/sh\n{STEADY}\n")
+    looks, sizes = [0.0], list[int]()
+    with anyio.move_on_after(20) as scope:
+
+        def hear(chunk: AudioChunk) -> bool:
+            sizes.append(len(chunk.pcm))
+            if anyio.current_time() - looks[-1] > 0.02:
+                looks.append(anyio.current_time())
+            if sum(sizes) == STEADY_BYTES:
+                scope.cancel()
+            return True
+
+        await Microphone(SoundDevice(), "pulse").run(hear)
+    assert sum(sizes) == STEADY_BYTES
+    assert len(looks) <= 12, "of 30 chunks in 1.5 seconds"
+    assert max(sizes) < 3_000, "how loud each moment is counts, also of those that waited"
+
+
+@pytest.mark.anyio
+async def test_before_something_is_played_a_microphone_that_rests_is_heard(
+    recorder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sound_devices, "REST_SECONDS", 60.0)
+    monkeypatch.setattr(sound_devices, "READ_BYTES", 10_000_000)
+    await anyio.Path(recorder).write_text(f"#!/bin/sh\n{STEADY}\n")
+    microphone, heard = Microphone(SoundDevice(), "pulse"), 0
+
+    def hear(chunk: AudioChunk) -> bool:
+        nonlocal heard
+        heard += len(chunk.pcm)
+        return True
+
+    async def until(least: int) -> None:
+        with anyio.fail_after(20):
+            while heard < least:  # noqa: ASYNC110
+                await anyio.sleep(0.005)
+
+    async with anyio.create_task_group() as tasks:
+        microphone.attend()  # also before it is open
+        tasks.start_soon(microphone.run, hear)
+        await until(1)
+        before = heard
+        await anyio.sleep(0.2)
+        assert heard == before
+        microphone.attend()
+        await until(before + 1)
+        tasks.cancel_scope.cancel()
