@@ -1,4 +1,4 @@
-"""Turn sentences that people wrote for one house into lines of understanding/corpus/*.txt, which hold in every house.
+"""Turn sentences that people wrote for one house into lines of understanding/corpus, which hold in every house.
 
 .venv/bin/python scripts/mask_sentences.py LANGUAGE HOUSE.json FILE...   # prints them; what is wrong, on stderr
 
@@ -13,7 +13,7 @@ import sys
 from collections.abc import Iterator
 from pathlib import Path
 
-from train_acts import CORPUS, read_corpora
+from train_acts import CORPUS, corpora, read_line
 
 from atlas.understanding.act_model import QUESTION_MARK, has_question_mark
 from atlas.understanding.frames import Frames
@@ -85,7 +85,7 @@ def masked(language: str, house: Path, files: list[Path]) -> Iterator[str]:
     """Yield the lines of a corpus, each once; what cannot be read is told on stderr."""
     grammar = open_grammar(language)
     masks = Masks(Frames(grammar.tables.get("frames", {}), grammar.digits).lexicon, grammar.digits)
-    names, acts, seen = read_house(house), {row[0] for row in read_corpora()}, set[str]()
+    names, acts, seen = read_house(house), {read_line(line)[0] for line in corpora()}, set[str]()
     for file in files:
         for number, line in enumerate(file.read_text(encoding="utf-8").splitlines(), 1):
             if not line.strip() or line.startswith("#"):
@@ -106,7 +106,7 @@ def masked(language: str, house: Path, files: list[Path]) -> Iterator[str]:
 
 if __name__ == "__main__":
     match sys.argv[1:]:
-        case [language, house, *files] if files and (CORPUS / f"{language}.txt").is_file():
+        case [language, house, *files] if files and (CORPUS / language).is_dir():
             print(*masked(language, Path(house), list(map(Path, files))), sep="\n")
         case _:
             sys.exit(__doc__)

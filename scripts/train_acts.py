@@ -1,4 +1,4 @@
-"""Make understanding/corpus/acts.npz of corpus/*.txt: what the published encoder is taught, and the two heads on it.
+"""Make understanding/corpus/acts.npz of corpus/??/*.txt: what the published encoder is taught, and the two heads on it.
 
 .venv/bin/python scripts/train_acts.py prepare FOLDER E5_FILE   # here: rows in numbers, and the layers that are taught
 python scripts/train_acts.py fit FOLDER MINUTES                  # where torch is, best on a GPU: 6 minutes of an H100
@@ -62,12 +62,12 @@ def read_line(line: str) -> tuple[str, str, list[str], list[str]]:
     return act, before, masks, labels
 
 
-def read_corpora() -> Iterator[tuple[str, str, list[str], list[str]]]:
+def corpora() -> Iterator[str]:
     """Yield the lines of all corpora."""
-    for file in sorted(CORPUS.glob("*.txt")):
-        for line in file.read_text(encoding="utf-8").splitlines():
-            if line and not line.startswith("#"):
-                yield read_line(line)
+    from atlas.understanding.act_model import corpus_lines  # which is not there where torch is
+
+    for language in sorted(CORPUS.glob("??")):
+        yield from corpus_lines(language.name)
 
 
 def prepare(folder: Path, published: Path) -> None:
@@ -81,7 +81,7 @@ def prepare(folder: Path, published: Path) -> None:
     folder.mkdir(parents=True, exist_ok=True)
     convert_e5.pieces(published, folder / NAMES)
     tokens, base = Tokens(folder / NAMES), convert_e5.Published(published)
-    rows = [row for row in read_corpora() if len(row[2]) <= WORDS]
+    rows = [row for row in map(read_line, corpora()) if len(row[2]) <= WORDS]
     acts = sorted({row[0] for row in rows})
     made = []
     for act, before, masks, labels in rows:
@@ -196,9 +196,9 @@ def install(folder: Path) -> None:
     """Put what was taught into the corpus folder, with the hash of what it was taught from."""
     import hashlib
 
-    corpora = b"".join(file.read_bytes() for file in sorted(CORPUS.glob("*.txt")))
+    taught_from = "".join(f"{line}\n" for line in corpora()).encode()
     with np.load(folder / "acts.npz") as stored, zipfile.ZipFile(CORPUS / "acts.npz", "w", zipfile.ZIP_LZMA) as out:
-        for name, values in {**stored, "corpora": np.array(hashlib.sha256(corpora).hexdigest())}.items():
+        for name, values in {**stored, "corpora": np.array(hashlib.sha256(taught_from).hexdigest())}.items():
             with out.open(f"{name}.npy", "w") as file:
                 np.lib.format.write_array(file, np.asanyarray(values), allow_pickle=False)
     print(f"{(CORPUS / 'acts.npz').stat().st_size:,} bytes; the catalogue's hash of model.bin must follow")

@@ -2,7 +2,7 @@
 
 One encoder (encoder.py) reads the masked words once; two small heads look at what it returns: one at the whole
 sentence, for the act, one at each word and the act, for its label. Both are made by scripts/train_acts.py of
-corpus/*.txt, for all languages together; nothing is learnt in a house.
+corpus/LANGUAGE/*.txt, for all languages together; nothing is learnt in a house.
 """
 
 from __future__ import annotations
@@ -60,6 +60,12 @@ class ActInput:
     pieces: Sequence[int]
     kinds: Sequence[int]  # of each piece
     starts: Sequence[int]  # of each word, its first piece
+
+
+def corpus_lines(language: str) -> Sequence[str]:
+    """Return what is taught of a language, sorted: which file holds a line is for its reader alone. None: no lines."""
+    files = (CORPUS / language).glob("*.txt")
+    return sorted(line for file in files for line in file.read_text(encoding="utf-8").splitlines())
 
 
 def has_question_mark(text: str) -> bool:

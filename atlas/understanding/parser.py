@@ -903,6 +903,6 @@ def learnt_topics() -> frozenset[str]:
 
 def open_parser(grammar: Grammar, learned: ActModel | None) -> Parser | None:
     """Return the parser of the grammar's language; `None` without a corpus of it, or where nothing was learnt."""
-    if learned is None or not (CORPUS / f"{grammar.tables['language']}.txt").is_file():
+    if learned is None or not (CORPUS / grammar.tables["language"]).is_dir():
         return None
     return Parser(grammar, Frames(grammar.tables.get("frames", {}), grammar.digits), learned)

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import hashlib
+import re
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import replace
 from functools import cache
@@ -14,7 +16,16 @@ from numpy.typing import NDArray
 
 from atlas.conversation import HOUSE, Message, ToolCall, Turn
 from atlas.understanding import act_model
-from atlas.understanding.act_model import CORPUS, ENCODER, LABELS, ActModel, LikelyAct, input_of, open_act_model
+from atlas.understanding.act_model import (
+    CORPUS,
+    ENCODER,
+    LABELS,
+    ActModel,
+    LikelyAct,
+    corpus_lines,
+    input_of,
+    open_act_model,
+)
 from atlas.understanding.encoder import SentenceEncoder
 from atlas.understanding.frame_words import Lexicon
 from atlas.understanding.grammar import open_grammar
@@ -126,9 +137,18 @@ def masked(text: str, names: Names = ENGLISH_NAMES, language: str = "en") -> lis
 
 
 def test_what_was_taught_was_taught_from_the_corpora_as_they_stand() -> None:
-    corpora = b"".join(file.read_bytes() for file in sorted(CORPUS.glob("*.txt")))
+    corpora = "".join(f"{line}\n" for language in ("de", "en") for line in corpus_lines(language))
     with np.load(CORPUS / "acts.npz") as stored:
-        assert str(stored["corpora"]) == hashlib.sha256(corpora).hexdigest(), "run scripts/train_acts.py"
+        assert str(stored["corpora"]) == hashlib.sha256(corpora.encode()).hexdigest(), "run scripts/train_acts.py"
+
+
+def test_what_is_taught_of_an_act_stands_in_one_file_of_a_language() -> None:
+    stands_in = set[tuple[str, str, str]]()
+    for file in CORPUS.glob("??/*.txt"):
+        acts = {re.split(r"\t| < ", line)[0] for line in file.read_text(encoding="utf-8").splitlines()}
+        stands_in |= {(file.parent.name, act, file.stem) for act in acts}
+    assert [where for where, times in Counter(one[:2] for one in stands_in).items() if times > 1] == []
+    assert {(language, act) for language, act, _ in stands_in} >= {("en", "timers.start"), ("de", "timers.start")}
 
 
 @pytest.mark.parametrize(

@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from functools import cache
-from pathlib import Path
 from typing import Any
 
 import hassil
@@ -14,7 +13,7 @@ from hassil.expression import ListReference
 from hassil.intents import Intents
 from hassil.recognize import RecognizeResult
 
-import atlas.understanding
+from atlas.understanding.act_model import corpus_lines
 from atlas.understanding.loose_patterns import LoosePatterns, letters
 from atlas.understanding.moments import BARE_HOUR
 from atlas.understanding.patterns import PatternIndex, Rewrites, SoughtPattern, beginnings
@@ -22,7 +21,6 @@ from atlas.understanding.templates import Templates, open_sentences
 from tests.conftest import sample
 
 opened = cache(open_sentences)  # these tests change nothing in it
-CORPUS = Path(atlas.understanding.__file__).parent / "corpus"
 TABLE = [
     ["(?i)\\bper ?cent\\b|%", " percent "],
     ["^(?:so|well|oh)[ ,]+(?=\\S)", ""],
@@ -46,8 +44,7 @@ def truth_values(table: Any, place: str) -> Iterator[str]:
 
 def sentences(language: str, every: int) -> list[str]:
     """Return some of the sentences that the parser of a language learns from."""
-    lines = (CORPUS / f"{language}.txt").read_text(encoding="utf-8").splitlines()
-    return [re.sub(r"[{}]", "", line.split("\t")[1]) for line in lines[::every] if "\t" in line]
+    return [re.sub(r"[{}]", "", line.split("\t")[1]) for line in corpus_lines(language)[::every]]
 
 
 def described(result: RecognizeResult) -> str:

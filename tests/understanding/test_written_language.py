@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from functools import cache
 
-from atlas.understanding.act_model import CORPUS
+from atlas.understanding.act_model import corpus_lines
 from atlas.understanding.written_language import WrittenLanguage, open_written_language
 from tests.conftest import for_every
 
@@ -34,7 +34,7 @@ def test_words_tell_their_language_and_what_both_languages_say_tells_none(langua
 
 @for_every("language", ["en", "de"])
 def test_hardly_a_sentence_of_a_household_is_taken_for_the_other_language(language: str) -> None:
-    lines = (CORPUS / f"{language}.txt").read_text(encoding="utf-8").splitlines()[::20]
+    lines = corpus_lines(language)[::20]
     told = [both().of(line.rpartition("\t")[2].replace("{", " ").replace("}", " ")) for line in lines]
     assert sum(one not in ("", language) for one in told) <= len(told) // 200
     assert sum(one == language for one in told) >= len(told) * 0.9
