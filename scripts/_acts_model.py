@@ -90,7 +90,7 @@ class ActsModel(nn.Module):
 
     @torch.no_grad()
     def start_from(self, taught: Mapping[str, Any], acts: Sequence[str]) -> None:
-        """Take over what was taught before (an acts.npz); acts that are new begin as any does."""
+        """Take over what was taught before (an encoder.npz and an acts.npz); acts that are new begin as any does."""
         known = json.loads(str(taught["acts"]))
         places = [(acts.index(act), at) for at, act in enumerate(known) if act in acts]
         now, before = map(list, zip(*places, strict=True))

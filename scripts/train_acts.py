@@ -1,4 +1,4 @@
-"""Make understanding/corpus/acts.npz of corpus/??/*.txt: what the published encoder is taught, and the two heads on it.
+"""Make encoder.npz and acts.npz of understanding/corpus/??/*.txt: what the encoder is taught, and two heads on it.
 
 .venv/bin/python scripts/train_acts.py prepare FOLDER E5_FILE   # here: rows in numbers, and the layers that are taught
 python scripts/train_acts.py fit FOLDER MINUTES                  # where torch is, best on a GPU: 6 minutes of an H100
@@ -20,13 +20,14 @@ import re
 import sys
 import time
 import zipfile
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 CORPUS = Path(__file__).parent.parent / "atlas" / "understanding" / "corpus"
+TAUGHT = (CORPUS / "encoder.npz", CORPUS / "acts.npz")  # convert_e5.py reads the one, act_model.py the other
 LAYERS = 8  # of 12: with all of them it is half a point better and takes twice as long
 RANK = 12
 HELD_OUT = 0.05  # of the rows: they are only measured
@@ -114,8 +115,8 @@ def prepare(folder: Path, published: Path) -> None:
     print(f"{len(made):,} rows, {len(acts)} acts, {len(used):,} pieces of words")
 
 
-def fit(folder: Path, minutes: float, seed: int = 1, *, on: Path | None = None) -> None:
-    """Teach, from nothing or from what a file `on` holds, and write acts.npz into `folder`."""
+def fit(folder: Path, minutes: float, seed: int = 1, *, on: Iterable[Path] = ()) -> None:
+    """Teach, from nothing or from what files `on` hold, and write taught.npz into `folder`."""
     import torch
 
     torch.manual_seed(seed)
@@ -129,7 +130,7 @@ def fit(folder: Path, minutes: float, seed: int = 1, *, on: Path | None = None) 
 
     model = ActsModel(dict(np.load(folder / "base.npz")), len(stored["acts"]), sys.modules[__name__], device)
     if on:
-        model.start_from(dict(np.load(on)), stored["acts"])
+        model.start_from({name: values for file in on for name, values in np.load(file).items()}, stored["acts"])
     test, train = batch_of(rows[:held], device), batch_of(rows[held:], device)
     highest = RATE_ON if on else RATE
     groups = torch.optim.AdamW(model.parameters(), lr=highest, weight_decay=0.01, betas=(0.9, 0.98))
@@ -169,7 +170,7 @@ def fit(folder: Path, minutes: float, seed: int = 1, *, on: Path | None = None) 
                 show()
     show()
     weights = {name: values.detach().float().cpu().numpy() for name, values in model.named_parameters()}
-    np.savez_compressed(folder / "acts.npz", **whole_numbers(weights), acts=np.array(json.dumps(stored["acts"])))
+    np.savez_compressed(folder / "taught.npz", **whole_numbers(weights), acts=np.array(json.dumps(stored["acts"])))
 
 
 def whole_numbers(taught: Mapping[str, Any]) -> dict[str, Any]:
@@ -196,12 +197,17 @@ def install(folder: Path) -> None:
     """Put what was taught into the corpus folder, with the hash of what it was taught from."""
     import hashlib
 
+    from atlas.understanding.act_model import HEADS
+
     taught_from = "".join(f"{line}\n" for line in corpora()).encode()
-    with np.load(folder / "acts.npz") as stored, zipfile.ZipFile(CORPUS / "acts.npz", "w", zipfile.ZIP_LZMA) as out:
-        for name, values in {**stored, "corpora": np.array(hashlib.sha256(taught_from).hexdigest())}.items():
-            with out.open(f"{name}.npy", "w") as file:
-                np.lib.format.write_array(file, np.asanyarray(values), allow_pickle=False)
-    print(f"{(CORPUS / 'acts.npz').stat().st_size:,} bytes; the catalogue's hash of model.bin must follow")
+    stored = {**np.load(folder / "taught.npz"), "corpora": np.array(hashlib.sha256(taught_from).hexdigest())}
+    for file in TAUGHT:
+        with zipfile.ZipFile(file, "w", zipfile.ZIP_LZMA) as out:
+            for name in [name for name in stored if (name in (*HEADS, "acts", "corpora")) == (file.stem == "acts")]:
+                with out.open(f"{name}.npy", "w") as array:
+                    np.lib.format.write_array(array, np.asanyarray(stored[name]), allow_pickle=False)
+        print(f"{file.name}: {file.stat().st_size:,} bytes")
+    print("the catalogue's hash of model.bin must follow")
 
 
 if __name__ == "__main__":
@@ -212,7 +218,7 @@ if __name__ == "__main__":
         case ["fit", folder, minutes, *seed]:
             fit(Path(folder), float(minutes), *map(int, seed))
         case ["go_on", folder, minutes, *seed]:
-            fit(Path(folder), float(minutes), *map(int, seed), on=CORPUS / "acts.npz")
+            fit(Path(folder), float(minutes), *map(int, seed), on=TAUGHT)
         case ["install", folder]:
             install(Path(folder))
         case _:

@@ -28,7 +28,7 @@ from atlas.errors import EngineError
 from atlas.models.ctranslate import save_encoder
 
 Floats = NDArray[np.float32]
-TAUGHT = Path(__file__).parent.parent / "understanding" / "corpus" / "acts.npz"
+TAUGHT = Path(__file__).parent.parent / "understanding" / "corpus" / "encoder.npz"
 MAGIC = b"E5S1"
 HEADS = 12
 LONGEST_TOKENS = 128

@@ -72,8 +72,8 @@ def test_what_was_taught_missing_or_damaged_is_an_error_that_says_so(
     damage: bytes | None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     (tmp_path / "published").write_bytes(published())
-    monkeypatch.setattr(convert_e5, "TAUGHT", tmp_path / "acts.npz")
+    monkeypatch.setattr(convert_e5, "TAUGHT", tmp_path / "encoder.npz")
     if damage is not None:
-        (tmp_path / "acts.npz").write_bytes(damage)
+        (tmp_path / "encoder.npz").write_bytes(damage)
     with pytest.raises(EngineError, match="cannot be converted"):
         convert_e5.encoder(tmp_path / "published", tmp_path / "made")
