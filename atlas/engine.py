@@ -1,4 +1,7 @@
-"""Open an engine by its file name: role `stt`, name `faster_whisper` → `atlas/speech/stt_faster_whisper.py`."""
+"""Open an engine by its file name: role `stt`, name `faster_whisper` → `atlas/speech/stt_faster_whisper.py`.
+
+A name with dots is that of a module anywhere.
+"""
 
 from __future__ import annotations
 
@@ -23,10 +26,17 @@ async def open_engine(role: str, name: str, settings: Any) -> Any:
     Every engine file has `async def open(settings) -> Role`, and takes its settings as a frozen value.
     Raises `ConfigError` for a name without a file, and whatever `open` raises (`EngineError` for missing weights).
     """
-    module_name = f"{PACKAGE_OF_ROLE[role]}.{role}_{name}"
-    if not name.isidentifier() or find_spec(module_name) is None:
+    module_name = name if "." in name else f"{PACKAGE_OF_ROLE[role]}.{role}_{name}"
+    if not all(map(str.isidentifier, name.split("."))) or not _is_there(module_name):
         raise ConfigError(
             f"no {role} engine called {name!r}",
             hint=f"give one that has a file {PACKAGE_OF_ROLE[role].replace('.', '/')}/{role}_NAME.py",
         )
     return await import_module(module_name).open(settings)
+
+
+def _is_there(module_name: str) -> bool:
+    try:
+        return find_spec(module_name) is not None
+    except ModuleNotFoundError:  # nor its package
+        return False

@@ -25,8 +25,8 @@ from atlas.bell import (
 from atlas.conversation import Actor, SignedAnswer, Tool, ToolCall, ToolResult
 from atlas.errors import EngineError, StoreError
 from atlas.speech.message_sounds import MessageSounds
-from atlas.speech.vad_scripted import voice
 from tests.conftest import virtual_time
+from tests.scripted_vad import voice
 
 
 @pytest.fixture

@@ -24,15 +24,15 @@ def test_a_request_error_names_the_field() -> None:
     assert (wrong.code, wrong.param) == ("invalid_type", "port")
 
 
-@for_every("name", ["nothing", "../main", "", "faster whisper"])
+@for_every("name", ["nothing", "../main", "", "faster whisper", "no.such.stt", "..main"])
 async def test_an_engine_without_a_file_is_a_mistake_in_the_settings(name: str) -> None:
     with pytest.raises(ConfigError, match="no stt engine called") as unknown:
         await open_engine("stt", name, None)
     assert "atlas/speech/stt_NAME.py" in unknown.value.hint
 
 
-async def test_an_engine_is_found_by_its_file_name() -> None:
+async def test_an_engine_of_any_module_is_found_by_its_name() -> None:
     from atlas.config import SpeechConfig
 
-    stt = await open_engine("stt", "scripted", SpeechConfig())
+    stt = await open_engine("stt", "tests.scripted_stt", SpeechConfig())
     await stt.aclose()

@@ -11,7 +11,7 @@ from atlas.conversation import Actor, ConfirmationRequest, ToolCall, ToolResult,
 from atlas.events import Event, ToolFinished, ToolStarted
 from atlas.own_voice import OwnVoices
 from atlas.speech.message_sounds import MessageSounds
-from atlas.speech.vad_scripted import voice
+from tests.scripted_vad import voice
 
 CALL = ToolCall("call_1", "broadcast.say", {"text": "dinner is ready"})
 ID = "broadcast_0123456789abcdef"

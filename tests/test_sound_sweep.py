@@ -9,8 +9,8 @@ import pytest
 from atlas.conversation import ToolCall, ToolResult
 from atlas.sound_sweep import sweep
 from atlas.speech.message_sounds import MessageSounds
-from atlas.speech.vad_scripted import voice
 from tests.scripted_tools import ScriptedTools
+from tests.scripted_vad import voice
 
 GONE, STORED, WAITING = "message_00000000", "message_11111111", "broadcast_22222222"
 

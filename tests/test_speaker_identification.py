@@ -13,12 +13,12 @@ import pytest
 from atlas.conversation import Actor, Turn
 from atlas.errors import RequestError
 from atlas.speaker_identification import FOLLOWING_SECONDS, SpeakerIdentification, voice_of
-from atlas.speech.vad_scripted import voice
 from atlas.store.devices import DeviceStore, open_devices
 from atlas.store.recall import belonging_to
 from atlas.store.voiceprints import MOST_VOICEPRINTS, VoiceprintStore, open_voiceprints
 from tests.conftest import virtual_time
 from tests.directions import Directions, at
+from tests.scripted_vad import voice
 
 KITCHEN = Actor("", "kitchen-pi", "satellite", "kitchen")
 

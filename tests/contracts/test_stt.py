@@ -18,9 +18,9 @@ from atlas.errors import EngineError
 from atlas.speech import stt_faster_whisper
 from atlas.speech.stt import MAX_UTTERANCE_SECONDS
 from atlas.speech.stt_faster_whisper import SKIM_SECONDS
-from atlas.speech.stt_scripted import SOME_SPEECH, ScriptedStt
-from atlas.speech.vad_scripted import voice
 from atlas.speech.wav import write_wav
+from tests.scripted_stt import SOME_SPEECH, ScriptedStt
+from tests.scripted_vad import voice
 
 QUESTION = "What time is it?"
 
@@ -97,7 +97,7 @@ async def test_it_is_idle_but_while_it_recognises(world):
     assert stt.idle
 
 
-@pytest.mark.parametrize("name", ["scripted", pytest.param("faster_whisper", marks=pytest.mark.real)])
+@pytest.mark.parametrize("name", ["tests.scripted_stt", pytest.param("faster_whisper", marks=pytest.mark.real)])
 async def test_a_closed_recogniser_says_so(config, name):
     stt = await open_engine("stt", name, config.speech)
     await stt.aclose()

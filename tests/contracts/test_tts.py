@@ -19,10 +19,10 @@ from atlas.errors import EngineError
 from atlas.speech.resample import resampled
 from atlas.speech.tts import Tts
 from atlas.speech.tts_piper import _load
-from atlas.speech.tts_scripted import ScriptedTts
 from tests.conftest import for_every
+from tests.scripted_tts import ScriptedTts
 
-NAMES = ["scripted", pytest.param("piper", marks=pytest.mark.real)]
+NAMES = ["tests.scripted_tts", pytest.param("piper", marks=pytest.mark.real)]
 
 
 @pytest.fixture(scope="module")
@@ -41,7 +41,9 @@ def piper(config, opened):
 
 @pytest.fixture(params=NAMES)
 def tts(request):
-    return ScriptedTts("en_US-joe-medium") if request.param == "scripted" else request.getfixturevalue("piper")
+    return (
+        ScriptedTts("en_US-joe-medium") if request.param == "tests.scripted_tts" else request.getfixturevalue("piper")
+    )
 
 
 async def said(tts: Tts, text: str, speed: float = 1.0) -> list[AudioChunk]:

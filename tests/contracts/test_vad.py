@@ -10,7 +10,7 @@ import pytest
 from atlas.audio import AudioChunk, silence
 from atlas.engine import open_engine
 from atlas.speech.vad import FRAME_SAMPLES, VadStream
-from atlas.speech.vad_scripted import voice
+from tests.scripted_vad import voice
 
 
 def probabilities(stream: VadStream, sound: AudioChunk) -> list[float]:
@@ -20,10 +20,14 @@ def probabilities(stream: VadStream, sound: AudioChunk) -> list[float]:
     ]
 
 
-@pytest.fixture(params=["scripted", pytest.param("silero", marks=pytest.mark.real)])
+@pytest.fixture(params=["tests.scripted_vad", pytest.param("silero", marks=pytest.mark.real)])
 async def world(request, config):
     vad = await open_engine("vad", request.param, config.speech)
-    speech = voice(2.0) if request.param == "scripted" else request.getfixturevalue("spoken")("What time is it now?")
+    speech = (
+        voice(2.0)
+        if request.param == "tests.scripted_vad"
+        else request.getfixturevalue("spoken")("What time is it now?")
+    )
     yield vad, speech
     await vad.aclose()
     await vad.aclose()

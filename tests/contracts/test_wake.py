@@ -12,8 +12,8 @@ from atlas.audio import HEARING_RATE, AudioChunk, silence
 from atlas.engine import open_engine
 from atlas.errors import ConfigError, EngineError
 from atlas.speech.wake import Wake
-from atlas.speech.wake_scripted import ScriptedWake
 from tests.conftest import for_every
+from tests.scripted_wake import ScriptedWake
 
 TWO = ("okay_nabu", "hey_jarvis")
 
@@ -32,7 +32,7 @@ class World:
 REAL = [pytest.param(name, marks=pytest.mark.real) for name in ("micro", "phrase", "any")]
 
 
-@pytest.fixture(params=["scripted", *REAL])
+@pytest.fixture(params=["tests.scripted_wake", *REAL])
 async def world(request, config):
     wake = await open_engine("wake", request.param, replace(config.speech, wake_words=TWO))
     if isinstance(wake, ScriptedWake):

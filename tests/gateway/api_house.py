@@ -25,8 +25,6 @@ from atlas.conversation import Actor, SignedAnswer, ToolCall, ToolResult
 from atlas.gateway import app
 from atlas.house import Mind
 from atlas.speech.message_sounds import MessageSounds
-from atlas.speech.stt_scripted import ScriptedStt
-from atlas.speech.vad_scripted import ScriptedVad
 from atlas.store.devices import DeviceStore, open_devices
 from atlas.store.memory import open_memory
 from atlas.understanding.names import Names
@@ -35,6 +33,8 @@ from atlas_bench._household import GateTools
 from tests.conftest import ROOT
 from tests.gateway.small_house import Chat
 from tests.houses import english, house_of, reader_of, wording
+from tests.scripted_stt import ScriptedStt
+from tests.scripted_vad import ScriptedVad
 from tools_server.boot.opening import ServerSettings, opened_gate
 from tools_server.gate.confirmations import NO_REPLY, ConfirmationReply
 from tools_server.sdk.toolkit import find

@@ -21,7 +21,7 @@ from cryptography.exceptions import InvalidTag
 from noise.connection import NoiseConnection
 
 from atlas.audio import AudioChunk, silence
-from atlas.speech.vad_scripted import voice
+from tests.scripted_vad import voice
 
 NUMBERS = {kind: number for number, kind in MESSAGE_TYPE_TO_PROTO.items()}
 VOICE_PE = (

@@ -23,11 +23,11 @@ from atlas.events import Emit, TextDelta, ToolFinished, ToolStarted
 from atlas.gateway import app
 from atlas.house import House, Mind
 from atlas.speech.stt import Judge
-from atlas.speech.vad_scripted import ScriptedVad
 from atlas.store.devices import DeviceStore, open_devices
 from atlas.store.memory import open_memory
 from tests.houses import assents_of, house_of
 from tests.scripted_tools import ScriptedHousehold
+from tests.scripted_vad import ScriptedVad
 from wall.roles import ROLES, Role
 
 ROUNDS = 100  # of the loop: what comes over loopback has come by then

@@ -9,10 +9,10 @@ import httpx2
 import pytest
 
 from atlas.audio import HEARING_RATE, AudioChunk
-from atlas.speech.stt_scripted import SOME_SPEECH
-from atlas.speech.vad_scripted import voice
 from atlas.speech.wav import read_wav, wav_header
 from tests.gateway.api_house import api_house
+from tests.scripted_stt import SOME_SPEECH
+from tests.scripted_vad import voice
 
 URL = "/api/voice-messages"
 

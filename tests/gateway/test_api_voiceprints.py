@@ -14,11 +14,11 @@ from atlas.audio import HEARING_RATE
 from atlas.conversation import Actor, Turn
 from atlas.events import Event
 from atlas.speaker_identification import SpeakerIdentification
-from atlas.speech.vad_scripted import voice
 from atlas.speech.wav import wav_header
 from atlas.store.voiceprints import open_voiceprints
 from tests.directions import Directions
 from tests.gateway.api_house import ApiHouse, api_house
+from tests.scripted_vad import voice
 
 URL = "/api/voices"
 KITCHEN = Actor("", "kitchen-pi", "satellite", "Kitchen")

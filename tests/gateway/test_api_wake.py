@@ -14,9 +14,9 @@ from atlas.config import Config, SatelliteConfig
 from atlas.conversation import Actor
 from atlas.speech.wake import WakeStream
 from atlas.speech.wake_rooms import WakeRooms
-from atlas.speech.wake_scripted import ScriptedWake
 from atlas.speech.wav import read_sound
 from tests.gateway.api_house import ApiHouse, api_house
+from tests.scripted_wake import ScriptedWake
 
 URL = "/api/wake"
 WAKE = ScriptedWake("hey atlas")

@@ -21,10 +21,10 @@ from atlas.errors import ConfigError, EngineError
 from atlas.gateway import esphome_devices, esphome_sounds
 from atlas.gateway.esphome_link import linked
 from atlas.gateway.esphome_sounds import FetchedFormat, SoundServer
-from atlas.speech.vad_scripted import voice
 from tests.conftest import for_every
 from tests.gateway.esphome_device import ATOM_ECHO, KEY, OLD, Device, decoded, listening
 from tests.gateway.small_house import SmallHouse, small_house
+from tests.scripted_vad import voice
 
 HERE = EsphomeConfig("127.0.0.1", 0)
 

@@ -21,8 +21,8 @@ import pytest
 from atlas.audio import silence
 from atlas.config import Config
 from atlas.speech.resample import resampled
-from atlas.speech.vad_scripted import voice
 from tests.gateway.small_house import SmallHouse, served
+from tests.scripted_vad import voice
 
 pytestmark = [pytest.mark.real, pytest.mark.timeout(180)]
 HERE = Path(__file__).parent

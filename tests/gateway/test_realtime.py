@@ -27,11 +27,11 @@ from atlas.gateway.realtime_items import Items, read_item
 from atlas.gateway.realtime_sound import CODES, LEVELS, Inward, Outward, SoundPace
 from atlas.gateway.realtime_wire import TRANSCRIPTION
 from atlas.speech.resample import resampled
-from atlas.speech.vad_scripted import voice
 from atlas.speech.wav import write_wav
 from tests.conftest import for_every
 from tests.gateway.small_house import SmallHouse, let_others_run, served
 from tests.processes import until
+from tests.scripted_vad import voice
 from wall.roles import Role
 
 RATE = 24_000

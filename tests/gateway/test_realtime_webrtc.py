@@ -20,8 +20,8 @@ from aiortc.mediastreams import MediaStreamError, MediaStreamTrack
 from atlas.audio import AudioChunk, silence
 from atlas.config import Config
 from atlas.speech.resample import resampled
-from atlas.speech.vad_scripted import voice
 from tests.gateway.small_house import SmallHouse, served
+from tests.scripted_vad import voice
 from wall.roles import Role
 
 RATE = 16_000

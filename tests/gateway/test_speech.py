@@ -22,10 +22,10 @@ from atlas.audio import AudioChunk, silence
 from atlas.errors import EngineError
 from atlas.gateway import speech
 from atlas.gateway.encode import FORMATS, SPEECH_RATE, available
-from atlas.speech.vad_scripted import voice
 from atlas.speech.wav import read_sound, write_wav
 from tests.conftest import for_every
 from tests.gateway.small_house import let_others_run, served
+from tests.scripted_vad import voice
 
 SPEECH = {"model": "tts-1", "voice": "alloy"}
 SAID = write_wav(silence(0.5) + voice(1.0) + silence(0.5))

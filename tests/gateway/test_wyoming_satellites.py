@@ -25,12 +25,12 @@ from atlas.config import AgentConfig, Config, WyomingSatelliteConfig
 from atlas.conversation import Actor, Turn
 from atlas.gateway import wyoming_satellites
 from atlas.gateway.timer_changes import timer_changes
-from atlas.speech.vad_scripted import voice
-from atlas.speech.wake_scripted import ScriptedWake
 from atlas.voice import wake_arbitration
 from tests.conftest import for_every
 from tests.gateway.small_house import SmallHouse, small_house
 from tests.processes import free_port, until
+from tests.scripted_vad import voice
+from tests.scripted_wake import ScriptedWake
 
 SOUND = {"rate": 16_000, "width": 2, "channels": 1}
 

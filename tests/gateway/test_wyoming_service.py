@@ -30,10 +30,10 @@ from atlas.errors import ConfigError, EngineError
 from atlas.gateway import wyoming_service
 from atlas.gateway.wyoming_stages import LEAD_IN
 from atlas.speech.stt import MAX_UTTERANCE_SECONDS
-from atlas.speech.vad_scripted import voice
 from tests.conftest import for_every
 from tests.gateway.small_house import SmallHouse, served
 from tests.processes import free_port
+from tests.scripted_vad import voice
 
 
 class Client:

@@ -10,10 +10,10 @@ from atlas.hearing.ear import Ear, Sense, by_words
 from atlas.hearing.nearest import Book
 from atlas.hearing.search import Nets, Search
 from atlas.speech.stt import SoundReading, UnweighedHearing, Weight
-from atlas.speech.stt_scripted import ScriptedStt
-from atlas.speech.vad_scripted import voice
 from atlas.ways import Slot, SpokenWords, WaySeries, either
 from tests.conftest import for_every
+from tests.scripted_stt import ScriptedStt
+from tests.scripted_vad import voice
 
 COMMANDS = (
     *("turn on the kettle", "turn off the kettle", "turn on the petal", "cancel all timers", "start the party"),

@@ -12,8 +12,8 @@ from atlas.hearing.ear import Ear, Sense, by_words
 from atlas.hearing.nearest import Book
 from atlas.hearing.search import Nets, Search
 from atlas.speech.stt import SoundReading, Weight
-from atlas.speech.stt_scripted import ScriptedStt
 from atlas.ways import Slot, SpokenWords, WaySeries, either
+from tests.scripted_stt import ScriptedStt
 
 COMMANDS = (
     *("turn on the kettle", "turn off the kettle", "turn on the petal", "cancel all timers", "what is the time"),

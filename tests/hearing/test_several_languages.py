@@ -11,7 +11,7 @@ from atlas.hearing.ear import Ear, Sense
 from atlas.hearing.several_languages import EarOfLanguages
 from atlas.hearing.sounds import Sounds
 from atlas.speech.stt import Hearing, SoundReading, UnweighedHearing
-from atlas.speech.stt_scripted import ScriptedStt
+from tests.scripted_stt import ScriptedStt
 
 COMMANDS = {"en": {"pause", "play music", "timer status"}, "de": {"pause", "spiel musik", "timer status"}}
 

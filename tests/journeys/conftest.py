@@ -207,7 +207,7 @@ def house_without_weights(folder: Path, settings: str, through: Sequence[str] = 
     """
     (folder / "policy.toml").write_text((ROOT / "policy.toml").read_text())
     for role in ("wake", "vad", "stt", "tts"):
-        settings = re.sub(rf'^{role} = ".*?"', f'{role} = "scripted"', settings, flags=re.MULTILINE)
+        settings = re.sub(rf'^{role} = ".*?"', f'{role} = "tests.scripted_{role}"', settings, flags=re.MULTILINE)
     settings = settings.replace(
         'kind = "embedded"\nmodel = "smollm2-135m-instruct"',
         'kind = "server"\nurl = "http://127.0.0.1:9/v1"\nmodel = "none"',

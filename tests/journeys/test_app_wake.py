@@ -12,10 +12,10 @@ from websockets.sync.client import connect
 
 from atlas.audio import HEARING_RATE, silence
 from atlas.speech.resample import Resampler
-from atlas.speech.wake_scripted import ScriptedWake
 from tests.journeys.browser import ANSWER_MS, opened
 from tests.journeys.conftest import Running
 from tests.journeys.test_app_everywhere import AXE, violations
+from tests.scripted_wake import ScriptedWake
 
 pytestmark = [pytest.mark.real, pytest.mark.timeout(300)]
 WIRE_RATE = 24_000

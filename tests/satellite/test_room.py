@@ -17,9 +17,9 @@ from atlas.satellite.rings import Rings
 from atlas.satellite.room import LEAD_SECONDS, SatelliteRoom, State
 from atlas.satellite.settings import is_quiet, read_hours
 from atlas.satellite.wake_listener import WakeListener
-from atlas.speech.vad_scripted import voice
-from atlas.speech.wake_scripted import ScriptedWake
 from tests.conftest import for_every, virtual_time
+from tests.scripted_vad import voice
+from tests.scripted_wake import ScriptedWake
 
 CHUNK_SECONDS = 0.04
 HALF_SECOND = bytes(RATE)

@@ -7,8 +7,8 @@ import numpy as np
 from atlas.audio import HEARING_RATE, AudioChunk, silence
 from atlas.satellite.wake_listener import WakeHeard, WakeListener
 from atlas.speech.wake import WakeStream
-from atlas.speech.wake_scripted import ScriptedWake
 from tests.conftest import for_every
+from tests.scripted_wake import ScriptedWake
 
 CHUNK_SAMPLES = round(0.06 * HEARING_RATE)
 

@@ -13,7 +13,7 @@ import pytest
 from atlas.audio import AudioChunk
 from atlas.errors import StoreError
 from atlas.speech.message_sounds import MOST_FILES, MessageSounds
-from atlas.speech.vad_scripted import voice
+from tests.scripted_vad import voice
 
 ID = "message_0123456789abcdef"
 # Writes sounds without end and says which ones it has acknowledged.
@@ -21,7 +21,7 @@ WRITER = """
 import sys, anyio
 from pathlib import Path
 from atlas.speech.message_sounds import MessageSounds
-from atlas.speech.vad_scripted import voice
+from tests.scripted_vad import voice
 async def main():
     sounds = MessageSounds(Path(sys.argv[1]))
     for number in range(90):

@@ -10,8 +10,8 @@ from atlas.audio import AudioChunk, silence
 from atlas.engine import open_engine
 from atlas.errors import EngineError
 from atlas.speech.recording import transcribe_long, whole_text
-from atlas.speech.stt_scripted import ScriptedStt
-from atlas.speech.vad_scripted import ScriptedVad, voice
+from tests.scripted_stt import ScriptedStt
+from tests.scripted_vad import ScriptedVad, voice
 
 
 def recording(*parts: AudioChunk) -> AudioChunk:

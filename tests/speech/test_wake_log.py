@@ -15,7 +15,7 @@ from atlas.errors import RequestError
 from atlas.speech.wake import WakeStream
 from atlas.speech.wake_log import MOST_ENTRIES, ThresholdEffect, WakeLog, listen_logged
 from atlas.speech.wake_rooms import folder_of
-from atlas.speech.wake_scripted import ScriptedWake
+from tests.scripted_wake import ScriptedWake
 
 SOUND = silence(3.0)
 

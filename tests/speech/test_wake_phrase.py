@@ -9,8 +9,8 @@ from threading import Event
 import numpy as np
 
 from atlas.audio import HEARING_RATE, AudioChunk, silence
-from atlas.speech.vad_scripted import ScriptedVad, voice
 from atlas.speech.wake_phrase import MOST_WAITING, PhraseStream, PhraseWake
+from tests.scripted_vad import ScriptedVad, voice
 
 
 class Weigher:

@@ -14,8 +14,8 @@ from atlas.errors import ConfigError, StoreError
 from atlas.speech.wake import WakeStream
 from atlas.speech.wake_log import WakeEntry, WakeLog
 from atlas.speech.wake_rooms import WakeRooms, folder_of, rooms_in, threshold_now
-from atlas.speech.wake_scripted import ScriptedWake
 from tests.conftest import SmallDisk, for_every
+from tests.scripted_wake import ScriptedWake
 
 WAKE = ScriptedWake("hey atlas", "computer")
 

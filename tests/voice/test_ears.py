@@ -8,10 +8,10 @@ from hypothesis import strategies as st
 from atlas.audio import HEARING_RATE, AudioChunk, silence
 from atlas.speech.endpoint import EndpointOptions
 from atlas.speech.stt import MAX_UTTERANCE_SECONDS
-from atlas.speech.vad_scripted import ScriptedVad, voice
-from atlas.speech.wake_scripted import ScriptedWake
 from atlas.voice.ears import Ears, Notice
 from atlas.voice.turns import Input
+from tests.scripted_vad import ScriptedVad, voice
+from tests.scripted_wake import ScriptedWake
 
 
 def ears(wake: ScriptedWake | None = None) -> Ears:

@@ -10,10 +10,10 @@ import pytest
 from atlas.audio import AudioChunk, silence
 from atlas.errors import EngineError
 from atlas.events import Committed, PartialWords, SpeechStarted, SpeechStopped, Transcribed
-from atlas.speech.stt_scripted import ScriptedStt
-from atlas.speech.vad_scripted import voice
 from atlas.voice.options import SessionOptions
 from tests.conftest import for_every, virtual_time
+from tests.scripted_stt import ScriptedStt
+from tests.scripted_vad import voice
 from tests.voice.world import World, world
 
 SENTENCE = "Tell me a long story about the old lighthouse and the sea."

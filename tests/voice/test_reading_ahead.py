@@ -7,10 +7,10 @@ from typing import Any
 import pytest
 
 from atlas.events import SpeechStarted, Transcribed, TurnStarted, Woken
-from atlas.speech.stt_scripted import ScriptedStt
-from atlas.speech.wake_scripted import ScriptedWake
 from atlas.voice.options import SessionOptions
 from tests.conftest import for_every, virtual_time
+from tests.scripted_stt import ScriptedStt
+from tests.scripted_wake import ScriptedWake
 from tests.voice.world import House, World, world
 
 

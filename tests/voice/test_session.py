@@ -26,13 +26,13 @@ from atlas.events import (
     TurnStarted,
     Woken,
 )
-from atlas.speech.stt_scripted import ScriptedStt
-from atlas.speech.vad_scripted import voice
-from atlas.speech.wake_scripted import ScriptedWake
 from atlas.voice.mouth import AHEAD_SECONDS
 from atlas.voice.options import ReplyOptions, SessionOptions
 from atlas.voice.turns import TurnState
 from tests.conftest import for_every, virtual_time
+from tests.scripted_stt import ScriptedStt
+from tests.scripted_vad import voice
+from tests.scripted_wake import ScriptedWake
 from tests.voice.world import WORD_SECONDS, House, World, world
 
 

@@ -15,9 +15,9 @@ from atlas.errors import EngineError
 from atlas.events import SpeechOut, SpeechStopped, TextDelta, TurnEnded
 from atlas.own_words import speaking
 from atlas.speech.stt import Judge
-from atlas.speech.stt_scripted import ScriptedStt
 from atlas.voice.voice_ahead import VoiceAhead
 from tests.conftest import for_every, virtual_time
+from tests.scripted_stt import ScriptedStt
 from tests.voice.world import House, SteadyTts, world
 
 SET = "The timer is set for ten minutes."

@@ -24,10 +24,10 @@ from atlas.events import (
 )
 from atlas.own_words import language
 from atlas.speech.stt import Judge
-from atlas.speech.stt_scripted import ScriptedStt
-from atlas.speech.vad_scripted import ScriptedVad, voice
 from atlas.voice.options import ReplyOptions, SessionOptions
 from atlas.voice.session import Session
+from tests.scripted_stt import ScriptedStt
+from tests.scripted_vad import ScriptedVad, voice
 
 FRAME = 512
 WORD_SECONDS = 0.4

@@ -11,7 +11,7 @@ from atlas.audio import AudioChunk
 from atlas.config import SpeechConfig
 from atlas.errors import EngineError
 from atlas.speech.tts import MAX_TEXT_CHARACTERS, Tts
-from atlas.speech.vad_scripted import voice
+from tests.scripted_vad import voice
 
 CHARACTER_SECONDS = 0.05
 
