@@ -118,7 +118,7 @@ async def _public(config: Config, checkout: Path, language: str, tally: Understa
                 async with household(Path(folder), case.house, language, rules, _effects.AT) as home:
                     await _ohf.prepare(home, case)
                     _time(home, sentence, case.room, language, tally)
-                    reading = public.grammar.best(sentence, home.names(), case.room)
+                    reading = next(iter(public.grammar.readings(sentence, home.names(), case.room)), None)
                     if reading is None:
                         tally.unknown.append(sentence)
                     outcome = await home.say(sentence, case.room)

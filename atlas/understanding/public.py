@@ -127,12 +127,8 @@ class PublicGrammar:
         """Make ready for the names of a house, so that no sentence waits for it."""
         self._house(names)
 
-    def best(self, text: str, names: Names, room: str = "") -> IntentReading | None:
-        """Return the likeliest reading of all of `text`, said in `room`; `None` when there is none."""
-        return next(iter(self.readings(text, names, room)), None)
-
     def readings(self, text: str, names: Names, room: str = "") -> Sequence[IntentReading]:
-        """Return every way in which all of `text` can be meant, the best first, none twice."""
+        """Return every way in which all of `text`, said in `room`, can be meant, the best first, none twice."""
         if len(text) > LONGEST_CHARACTERS:
             return ()
         ranked: dict[tuple[str, str], IntentReading] = {}
