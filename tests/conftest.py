@@ -34,12 +34,14 @@ from hypothesis.internal.conjecture import engine
 
 from atlas.audio import AudioChunk
 from atlas.config import Config, load
+from tests import slow
 
 # Modules and tests make a million things that stay. Looking through them for litter, again and again, costs a quarter
 # of all the time that it takes to read them, in every worker.
 gc.disable()
 Row = TypeVar("Row")
 TESTS = Path(__file__).parent
+SENTENCES = ("agents", "hearing", "understanding")  # folders of tests
 ROOT = TESTS.parent
 # Machines stall: how long an example takes says nothing. `./check` tries more examples than `./check --quick`.
 UNHURRIED = {"deadline": None, "suppress_health_check": [HealthCheck.too_slow]}
@@ -73,6 +75,15 @@ MEMORY = Path("/dev/shm")
 os.environ["ATLAS_GATEWAY_HTTPS_HOST"] = ""
 
 
+left: list[int] = []  # by each worker, to the full check
+seconds: dict[str, float] = {}  # that each test took
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """Measure which tests take long: see tests/slow.py."""
+    parser.addoption("--measure", action="store_true", help="write tests/slow.txt anew")
+
+
 @pytest.hookimpl(tryfirst=True)
 def pytest_configure(config: pytest.Config) -> None:
     """Have workers write into memory: what is written to be safe from a power cut waits for no disk there."""
@@ -93,9 +104,10 @@ def pytest_configure_node(node: Any) -> None:
 def share_of(number: int, workers: int) -> list[str]:
     """Return the files that are one worker's: neighbours, so that what they all stand on is opened once.
 
-    How long a file is tells how much work it is. Those that wait, for they serve a house, are dealt out in turn.
+    Those that read sentences come first: a grammar takes seconds. How long a file is tells how much work it is. Those
+    that wait, for they serve a house, are dealt out in turn.
     """
-    files = sorted(TESTS.rglob("test_*.py"))
+    files = sorted(TESTS.rglob("test_*.py"), key=lambda file: (file.parent.name not in SENTENCES, file))
     waiting = [file for file in files if file.parent.name in ("gateway", "cli", "push")]
     working = [file for file in files if file not in waiting]
     ends = list(accumulate(map(_weight, working)))
@@ -115,14 +127,51 @@ def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool 
     return True if share is not None and collection_path.suffix == ".py" and str(collection_path) not in share else None
 
 
+@pytest.hookimpl(trylast=True)
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Leave at `./check --quick` to the full check what takes long."""
+    if not hasattr(config, "workerinput"):
+        return
+    if config.option.measure:
+        items += items  # the first time, a test may pay for what others use too
+    elif os.environ.get("ATLAS_EXAMPLES") == "quick":
+        wanted = slow.quick([item.nodeid for item in items], slow.slow_tests())
+        config.workeroutput["left"] = len(items) - len(wanted)  # type: ignore[attr-defined]
+        items[:] = [item for item in items if item.nodeid in wanted]
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_testnodedown(node: Any) -> None:
+    """Count what the workers left."""
+    left.append(getattr(node, "workeroutput", {}).get("left", 0))
+
+
+def pytest_terminal_summary(terminalreporter: Any) -> None:
+    """Say how much was left to the full check, and write down what was measured."""
+    if sum(left):
+        terminalreporter.write_line(f"LEFT TO THE FULL CHECK: {sum(left)} tests that take long (tests/slow.txt)")
+    if terminalreporter.config.option.measure:
+        slow.write(seconds)
+
+
 def pytest_runtest_protocol(item: pytest.Item, nextitem: pytest.Item | None) -> bool | None:
     """Have a worker send one message for a test that passes, not five: they cost as much as most tests."""
     if not hasattr(item.config, "workerinput"):
         return None
-    for report in runtestprotocol(item, log=False, nextitem=nextitem):
+    began, before = time.monotonic(), os.times()
+    reports = runtestprotocol(item, log=False, nextitem=nextitem)
+    waited, worked = time.monotonic() - began, sum(os.times()[:4]) - sum(before[:4])
+    for report in reports:
         if report.when == "call" or not report.passed:
+            report.seconds = max(worked, waited / slow.AT_ONCE)
             item.ihook.pytest_runtest_logreport(report=report)
     return True
+
+
+def pytest_runtest_logreport(report: pytest.TestReport) -> None:
+    """Note what a test took, the last time that it ran."""
+    if hasattr(report, "seconds"):
+        seconds[report.nodeid] = report.seconds
 
 
 def pytest_collection_finish() -> None:

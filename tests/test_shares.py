@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import inspect
+from pathlib import Path
 
 import anyio
 import anyio.lowlevel
 import pytest
 
+from tests import slow
 from tests.conftest import TESTS, for_every, sample, share_of
 
 
@@ -23,6 +25,19 @@ def test_only_the_quick_check_tries_some_for_all(monkeypatch: pytest.MonkeyPatch
         assert sample(range(20)) == tried
     monkeypatch.delenv("ATLAS_EXAMPLES")
     assert sample(range(20)) == [*range(20)], "a file that is run by itself"
+
+
+def test_the_quick_check_leaves_out_what_takes_long_but_for_a_first_row_and_one_test_of_each_file() -> None:
+    short, rows, long = "tests/a.py::short[1]", [f"tests/a.py::rows[{row}]" for row in "xyz"], "tests/a.py::long"
+    alone = ["tests/b.py::first", "tests/b.py::second"]
+    listed = {"a.py::rows", "a.py::long", "b.py::first", "b.py::second", "a.py::gone"}
+    assert slow.quick([long, short, *rows, *alone], listed) == {short, rows[0], alone[0]}
+
+
+def test_a_test_takes_long_when_its_rows_do_together(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(slow, "FILE", tmp_path / "slow.txt")
+    slow.write({"tests/a.py::rows[x]": 0.06, "tests/a.py::rows[y]": 0.06, "tests/a.py::short": 0.06})
+    assert slow.slow_tests() == {"a.py::rows"}
 
 
 def test_a_test_of_every_row_tells_each_that_misses_whatever_it_raised() -> None:

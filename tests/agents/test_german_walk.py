@@ -6,7 +6,6 @@ import os
 import re
 from pathlib import Path
 
-import pytest
 from babel.messages.pofile import read_po
 
 from atlas.config import load
@@ -62,7 +61,6 @@ FAILING = [  # tools whose arguments, devices or ways out fail
 ]
 
 
-@pytest.mark.slow
 async def test_no_answer_of_a_german_house_is_english(data: Path) -> None:
     rules = load(os.environ).tools.policy.read_text(encoding="utf-8")
     english: dict[str, str] = {}

@@ -48,7 +48,6 @@ def talked(*texts: str) -> list[Message]:
     return [message for text in texts for message in (Message("user", text), Message("assistant", "All right."))]
 
 
-@pytest.mark.slow
 def test_what_a_command_is_about_is_among_the_eight(choosing: ToolSelection) -> None:
     missed = []
     for row in COMMANDS:

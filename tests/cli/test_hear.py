@@ -222,7 +222,6 @@ def test_a_file_that_is_not_there_is_one_sentence(data: Path, capsys: pytest.Cap
     assert "cannot be read: No such file" in capsys.readouterr().err
 
 
-@pytest.mark.slow
 def test_ten_minutes_are_too_long_to_be_played(data: Path, capsys: pytest.CaptureFixture[str]) -> None:
     file = write_wav(data / "long.wav", bytes(2 * 8000 * 600), 8000)
     assert run(["hear", str(file)]) == 1

@@ -348,7 +348,6 @@ JSON = st.recursive(
 FIELDS = st.dictionaries(st.sampled_from(sorted(chat.READ)) | st.text(), JSON, max_size=6)
 
 
-@pytest.mark.slow
 async def test_no_body_at_all_breaks_the_door(config, data):
     async with small_house(config, data) as world:
         actor = await world.devices.find(world.tokens["guest"])

@@ -122,7 +122,6 @@ def objects() -> Counter[str]:
     )
 
 
-@pytest.mark.slow
 async def test_sessions_that_came_and_went_leave_nothing_behind(small: SmallHouse) -> None:
     async def talk(sessions: int) -> None:
         small.ear.lines = ["why is the sky blue"] * sessions

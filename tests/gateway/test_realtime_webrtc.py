@@ -136,7 +136,6 @@ async def small(config: Config, data: Path) -> AsyncIterator[SmallHouse]:
         yield house
 
 
-@pytest.mark.slow
 async def test_a_call_that_takes_no_sound_is_answered_in_words_as_often_as_it_asks(small: SmallHouse) -> None:
     async with calling(small, direction="sendonly") as peer:
         await peer.until("response.done")
@@ -192,7 +191,6 @@ async def test_who_speaks_into_an_answer_is_met_with_silence(small: SmallHouse) 
         assert not [event for event in peer.events if event["type"] == "error"]
 
 
-@pytest.mark.slow
 async def test_a_call_may_say_what_its_session_shall_be_and_formats_of_sound_are_its_own(small: SmallHouse) -> None:
     form = {"model": "family", "instructions": "Be short.", "audio": {"output": {"format": {"type": "audio/pcmu"}}}}
     async with calling(small, form=form) as peer:
@@ -359,7 +357,6 @@ async def test_only_opus_is_answered(small: SmallHouse) -> None:
         assert formats == ["opus/48000/2"], "a peer that changes its codec changes the rate of its sound"
 
 
-@pytest.mark.slow
 async def test_a_peer_that_keeps_to_no_window_is_hung_up_on(small: SmallHouse) -> None:
     async with calling(small, "guest") as peer:
         await peer.until("session.created")

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from functools import cache
 
-import pytest
-
 from atlas.hearing.house_ear import ESPEAK_VOICES, HouseBook
 from atlas.hearing.nearest import Book
 from atlas.hearing.search import Search
@@ -51,7 +49,6 @@ def answers_of(language: str) -> Book:
     return house_book(language)[1].answers_of(HOUSES[language])
 
 
-@pytest.mark.slow
 @for_every(
     ("language", "heard", "meant"),
     in_languages(
@@ -86,7 +83,6 @@ def test_a_thing_or_a_place_is_answered_with_the_articles_of_its_language(langua
     assert answers_of(language).says(answer)
 
 
-@pytest.mark.slow
 @for_every("language", LANGUAGES)
 def test_every_word_of_a_language_has_sounds_that_are_known(language: str) -> None:
     sounds, search = book(language)

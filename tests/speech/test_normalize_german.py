@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from contextvars import copy_context
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -105,7 +104,6 @@ def test_odd_signs_do_not_trouble_it(text: str) -> None:
     assert sentence == sentence.strip()
 
 
-@pytest.mark.slow
 @for_every("text", ["1. " * 20_000, "1/" * 20_000, "0123 " * 20_000, "1," * 20_000, "am 1" * 20_000])
 def test_a_long_line_of_nonsense_is_no_attack(text: str) -> None:
     with done_within(processor_seconds=5):

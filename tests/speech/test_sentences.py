@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -107,7 +106,6 @@ def test_any_text_at_all_can_be_cut(text):
     assert "".join(pieces(text)) == text
 
 
-@pytest.mark.slow
 @for_every("part", [" ", "\n", "A. ", "word ", "etc. x, "])
 def test_a_text_of_any_length_is_cut_in_time_that_grows_with_it(part: str) -> None:
     text = part * (100_000 // len(part))

@@ -73,7 +73,6 @@ def test_all_is_forgotten_also_what_was_only_half_written(wakes: WakeLog) -> Non
     assert not list(wakes.folder.iterdir())
 
 
-@pytest.mark.slow
 def test_a_television_cannot_fill_the_disk(wakes: WakeLog, clock: Clock) -> None:
     for number in range(MOST_ENTRIES + 5):
         clock.now += number % 2  # two in one second have names of their own
@@ -120,7 +119,6 @@ def test_what_somebody_labelled_counts_for_a_month_and_its_sound_for_a_day(wakes
     assert not list(wakes.folder.iterdir())
 
 
-@pytest.mark.slow
 def test_a_television_drives_out_no_label(wakes: WakeLog, clock: Clock) -> None:
     wakes.note("hey atlas", 0.41, 0.45, SOUND, False)
     (entry,) = wakes.entries()

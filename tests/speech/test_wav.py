@@ -203,7 +203,6 @@ def test_an_mp3_whose_rate_changes_midway_is_refused_as_broken():
         read_sound(spliced)
 
 
-@pytest.mark.slow
 @for_every(("container", "codec", "rate"), WHAT_PHONES_AND_BROWSERS_RECORD)
 def test_a_damaged_file_of_any_kind_is_sound_or_a_sound_error(container, codec, rate):
     whole, random = compressed(container, codec, rate), Random(container)

@@ -350,7 +350,6 @@ async def test_a_question_that_was_answered_or_is_put_again_was_not_missed(board
     assert await missed(board) == [], "it is asked about anew"
 
 
-@pytest.mark.slow
 async def test_of_very_many_questions_that_nobody_answered_the_latest_are_told(board: Any) -> None:
     for number in range(MOST_UNANSWERED + 5):
         await board.ok("tasks.add", title=f"Task number {number}")

@@ -584,7 +584,6 @@ async def test_a_server_that_floods_is_cut_off(data: Path) -> None:
 # ── what a stranger's octets may be ────────────────────────────────────────────────────────────────
 
 
-@pytest.mark.slow
 def test_a_mail_of_any_octets_is_read_without_an_exception() -> None:
     html, uu, plain = b"Content-Type: text/html", b"Content-Transfer-Encoding: uuencode", b"Content-Type: text/plain; "
     broken = [

@@ -342,7 +342,6 @@ KEYS = st.sampled_from(
 VALUES = st.none() | st.booleans() | st.floats() | st.text() | st.just(10**400)
 
 
-@pytest.mark.slow
 @settings(max_examples=30, deadline=None)
 @given(st.recursive(VALUES, lambda inner: st.lists(inner) | st.dictionaries(KEYS, inner)))
 def test_no_config_whatever_is_an_accident(value: Any) -> None:

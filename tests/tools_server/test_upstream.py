@@ -435,7 +435,6 @@ JSON = st.recursive(
 )
 
 
-@pytest.mark.slow
 @settings(max_examples=30, deadline=None)
 @given(JSON)
 def test_no_definition_whatever_is_an_accident(value: Any) -> None:
