@@ -5,11 +5,15 @@ from __future__ import annotations
 import unicodedata
 from collections.abc import Sequence
 from fnmatch import fnmatchcase
+from functools import lru_cache
 
 
 def fits_any(patterns: Sequence[str], value: str) -> bool:
     """Whether a value fits one of the patterns, as texts are compared; no patterns fit everything."""
-    return not patterns or any(fnmatchcase(plain(value), plain(pattern)) for pattern in patterns)
+    if not patterns:
+        return True
+    shown = plain(value)
+    return any(fnmatchcase(shown, _plain_pattern(pattern)) for pattern in patterns)
 
 
 def plain(text: str) -> str:
@@ -23,6 +27,8 @@ def plain(text: str) -> str:
     shown = (_ALIKE.get(c, c) for c in unicodedata.normalize("NFKC", text) if c.isspace() or not _hidden(c))
     return " ".join(unicodedata.normalize("NFKC", "".join(shown).casefold()).split())
 
+
+_plain_pattern = lru_cache(maxsize=1024)(plain)  # those of rules come again and again; no words of people are kept
 
 _ALIKE = {**dict.fromkeys("‘’ʼ`´ʹ′‛", "'"), **dict.fromkeys("“”„‟″", '"'), **dict.fromkeys("‐‑‒–—−﹘", "-")}
 
