@@ -135,14 +135,23 @@ def test_a_wall_stands_whatever_an_agent_was_granted(agent: AgentAccount, action
     assert ruled("confirm", agent=agent, action=action).rule == ("confirm-0" if "*" in rule else rule)
 
 
+def test_who_is_not_named_is_nobody_unless_the_agent_acts_as_somebody() -> None:
+    for acts_as, rule in (("", "agent.roles"), ("adult", "agent.tools:*")):
+        for_adults = AgentAccount("ide", ("*",), roles=("adult",), acts_as=acts_as)
+        assert decide(Policy(()), for_adults, CallActor(), OPEN, {}, SATURDAY_NIGHT).rule == rule
+
+
 def test_no_rule_of_a_house_shuts_its_owner_out_or_leaves_a_timer_ringing() -> None:
     house = AgentAccount("house", ("*",))
     at_night = Rule("night", "deny", "Nothing is changed.", risks=("change",))
     by_name = Rule("shut", "deny", "Nothing is set.", tools=("settings.change", "timers.announced"))
     for tool in ("settings.change", "timers.announced"):
         errand = Action(tool, risk="change", agents=("house",))
-        decision = decide(Policy((at_night, by_name)), house, CallActor(role="owner"), errand, {}, SATURDAY_NIGHT)
-        assert decision.verdict == "allow"
+        for tainted in (False, True):  # also right after words of others
+            decision = decide(
+                Policy((at_night, by_name)), house, CallActor(role="owner"), errand, {}, SATURDAY_NIGHT, tainted=tainted
+            )
+            assert decision.verdict == "allow"
     assert decide(Policy((at_night,)), FAMILY, CallActor(role="owner"), OPEN, {}, SATURDAY_NIGHT).verdict == "deny"
 
 

@@ -94,6 +94,13 @@ def test_silence_follows_a_cancel_in_every_state(state: TurnState) -> None:
     assert step(state, Input.CANCEL).state not in ALIVE
 
 
+@for_every("state, happened", PAIRS)
+def test_patience_begins_anew_wherever_the_house_begins_to_listen(state: TurnState, happened: Input) -> None:
+    after, actions = step(state, happened)
+    if after is TurnState.LISTENING and state is not TurnState.LISTENING:
+        assert TurnAction.WATCH in actions
+
+
 @for_every("state", TurnState)
 def test_no_state_is_a_trap(state: TurnState) -> None:
     seen, todo = {state}, [state]
