@@ -176,7 +176,6 @@ def pytest_runtest_logreport(report: pytest.TestReport) -> None:
 
 def pytest_collection_finish() -> None:
     """Look for litter from here on, and only among what tests make."""
-    gc.collect()
     gc.freeze()
     gc.enable()
 

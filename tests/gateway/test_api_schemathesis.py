@@ -22,6 +22,7 @@ from scripts.api_types import described
 from tests.conftest import ROOT
 from tests.gateway.api_house import api_house
 
+pytest_plugins = ["schemathesis.pytest.plugin"]
 EXCLUDED = [positive_data_acceptance]  # words for a time fit the document, and are not understood
 ENDLESS = ("/events",)  # its stream does not end
 EXAMPLES = 2 if os.environ.get("ATLAS_EXAMPLES") == "quick" else 6  # of each operation
