@@ -105,14 +105,15 @@ def share_of(number: int, workers: int) -> list[str]:
     """Return the files that are one worker's: neighbours, so that what they all stand on is opened once.
 
     Those that read sentences come first: a grammar takes seconds. How long a file is tells how much work it is. Those
-    that wait, for they serve a house, are dealt out in turn.
+    that wait, for they serve a house, are dealt out in turn to all but the first, who has the grammars to read.
     """
     files = sorted(TESTS.rglob("test_*.py"), key=lambda file: (file.parent.name not in SENTENCES, file))
     waiting = [file for file in files if file.parent.name in ("gateway", "cli", "push")]
     working = [file for file in files if file not in waiting]
     ends = list(accumulate(map(_weight, working)))
     share = [file for file, end in zip(working, ends, strict=True) if (end - 1) * workers // ends[-1] == number]
-    dealt = sorted(waiting, key=_weight)[number::workers]
+    of_houses = range(workers)[1:] or range(1)
+    dealt = sorted(waiting, key=_weight)[of_houses.index(number) :: len(of_houses)] if number in of_houses else []
     return [str(file) for file in (*share, *dealt)]
 
 
