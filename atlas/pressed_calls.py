@@ -38,12 +38,16 @@ class PressedCalls:
         return await self._made(agent, ToolCall(fresh_id("call"), tool, arguments), actor)
 
     async def settle(self, ask_id: str, *, yes: bool) -> ToolResult | None:
-        """Do what waited for this answer, which the tool server has; `None` when nothing here did, or it was a no."""
+        """Do what waited for this answer, which the tool server has; `None` when nothing here did, or it was a no.
+
+        A no is used up by a call too: else the next press of the same would be refused for it.
+        """
         waiting = self._waiting.pop(ask_id, None)
-        if waiting is None or not yes:
+        if waiting is None:
             return None
         call = replace(waiting.call, id=fresh_id("call"))
-        return await self._made(waiting.agent, call, waiting.actor, SignedAnswer(ask_id))
+        result = await self._made(waiting.agent, call, waiting.actor, SignedAnswer(ask_id, yes=yes))
+        return result if yes else None
 
     async def _made(self, agent: str, call: ToolCall, actor: Actor, assent: SignedAnswer | None = None) -> ToolResult:
         """Make a call, and keep it when it waits for a yes: also one that was to another sentence than it is now."""

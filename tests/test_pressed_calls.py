@@ -49,7 +49,7 @@ async def test_what_is_too_old_to_be_answered_is_forgotten() -> None:
     assert len(calls) == 1
 
 
-async def test_a_no_forgets_the_call_and_makes_none() -> None:
+async def test_a_no_forgets_the_call_and_does_nothing() -> None:
     calls = pressed([0.0])
     ask = await asked(calls, 1)
     assert await calls.settle(ask, yes=False) is None
