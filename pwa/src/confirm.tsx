@@ -4,6 +4,7 @@ import { useEffect, useRef, useState } from "preact/hooks";
 import type { WaitingAsk } from "./api.ts";
 import { HouseTrouble } from "./house/api.ts";
 import { answer, confirmations } from "./house/confirmations.ts";
+import { tellChange } from "./house/deeds.ts";
 import { story } from "./house/house.ts";
 import { words } from "./strings/index.ts";
 
@@ -50,7 +51,9 @@ function Question({ one, onTrouble }: { one: WaitingAsk; onTrouble: (text: strin
     document.getElementById("page")?.focus(); // the buttons go away, and the keyboard must not be lost with them
     onTrouble("");
     try {
-      story.house(await answer(one.id, word));
+      const { sentence, receipt } = await answer(one.id, word);
+      story.house(sentence);
+      if (receipt) tellChange(sentence, receipt);
     } catch (trouble) {
       if (!(trouble instanceof HouseTrouble)) throw trouble;
       onTrouble(trouble.sentence || say.unsure);

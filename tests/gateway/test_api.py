@@ -218,6 +218,26 @@ async def test_the_house_says_how_a_list_is_called_and_takes_apart_what_is_put_o
             assert (await guest.post("/api/lists", json={"name": "mine"})).json()["error"]["code"] == "denied"
 
 
+async def test_a_whole_list_is_deleted_after_a_yes_and_comes_back_whole(config, data):
+    async with api_house(config, data) as world, world.http("adult") as http:
+        await http.post("/api/lists/picnic/items", json={"items": ["a rug", "plums"]})
+        asked = await http.delete("/api/lists/picnic")
+        assert asked.status_code == 202, asked.text
+        assert asked.json()["ask"]["sentence"] == "Delete the picnic list with 2 things: a rug and plums?"
+        await http.post(f"/api/asks/{asked.json()['ask']['id']}", json={"answer": "no"})
+        asked = await http.delete("/api/lists/picnic")  # who said no before may think again
+        assert asked.status_code == 202, asked.text
+        gone = await http.post(f"/api/asks/{asked.json()['ask']['id']}", json={"answer": "yes"})
+        assert gone.json()["sentence"] == "Deleted the picnic list."
+        assert (await http.get("/api/lists/picnic")).status_code == 404
+        await http.post("/api/history/undo", json={"receipt": gone.json()["receipt"]["id"]})
+        assert [item["text"] for item in (await http.get("/api/lists/picnic")).json()["items"]] == ["a rug", "plums"]
+        refused = await http.delete("/api/lists/shopping")
+        assert (refused.status_code, refused.json()["error"]["code"]) == (422, "invalid")
+        async with world.http("guest") as guest:
+            assert (await guest.delete("/api/lists/picnic")).json()["error"]["code"] == "denied"
+
+
 async def test_a_task_moves_over_the_board_by_its_id(config, data):
     async with api_house(config, data) as world, world.http("adult") as http:
         await http.post("/api/tasks", json={"title": "paint the fence"})

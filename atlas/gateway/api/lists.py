@@ -84,6 +84,12 @@ async def read_list(caller: ToolCaller, list_name: ID) -> ListReply:
     return await caller.use(ListReply, "lists.read", list=list_name)
 
 
+@router.delete("/{list_name}")
+async def delete_list(caller: ToolCaller, list_name: ID) -> ListChangeReply:
+    """Delete a whole list with what is on it, after a yes. The shopping list stays."""
+    return await caller.use(ListChangeReply, "lists.delete", list=list_name)
+
+
 @router.post("/{list_name}/items", status_code=201)
 async def add_to_list(caller: ToolCaller, list_name: ID, body: ListItems) -> ListChangeReply:
     """Put things on a list, which is made when there is none; what was ticked off is wanted again."""

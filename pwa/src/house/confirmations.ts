@@ -31,11 +31,12 @@ export async function look(): Promise<void> {
   }
 }
 
-/** Answer one; return what the house says to that. Throws `HouseTrouble`. */
-export async function answer(id: string, word: "yes" | "no"): Promise<string> {
+/** Answer one; return what the house says to that, and the receipt of what a page had done. Throws `HouseTrouble`. */
+export async function answer(id: string, word: "yes" | "no"): Promise<{ sentence: string; receipt: string }> {
   try {
     const reply = await request<AnswerReply | WaitingReply>(`/api/asks/${encodeURIComponent(id)}`, { answer: word });
-    return "ask" in reply ? reply.ask.sentence : reply.sentence; // what it is about has changed since: asked again
+    if ("ask" in reply) return { sentence: reply.ask.sentence, receipt: "" }; // what it is about has changed since
+    return { sentence: reply.sentence, receipt: reply.receipt?.id ?? "" };
   } finally {
     confirmations.value = confirmations.value.filter((one) => one.id !== id);
     announceChange("everything");

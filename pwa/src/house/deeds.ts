@@ -42,6 +42,11 @@ export function tell(sentence: string, bad = false): void {
   show({ sentence, receipt: "", bad });
 }
 
+/** Tell what a page had asked for and a person has said yes to, with the way back. */
+export function tellChange(sentence: string, receipt: string): void {
+  show({ sentence, receipt, bad: false });
+}
+
 export function dismiss(): void {
   clearTimeout(fading);
   outcome.value = null;

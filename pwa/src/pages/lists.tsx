@@ -25,7 +25,8 @@ export function Lists() {
       <h1>{words.value.pages.lists}</h1>
       <Loaded live={live}>
         {({ lists }) => {
-          const chosen = route.value.rest[0] || SHOPPING;
+          const [wanted] = route.value.rest;
+          const chosen = lists.some(({ name }) => name === wanted) ? (wanted as string) : SHOPPING; // it may be deleted
           return (
             <>
               <ul class="chips" aria-label={words.value.pages.lists}>
@@ -75,6 +76,14 @@ function OneList({ name }: { name: string }) {
         />
       </Allowed>
       <Items name={name} path={path} />
+      {name !== SHOPPING && !refusalOf("lists.delete") && (
+        <p>
+          <button type="button" class="quiet" onClick={() => act("DELETE", path)}>
+            <Icon name="bin" size={20} />
+            {say.deleteList(titleOf(name))}
+          </button>
+        </p>
+      )}
     </section>
   );
 }

@@ -204,6 +204,7 @@ export const de: Words = {
     clear: "Abgehaktes entfernen",
     remove: "Entfernen",
     newList: "Andere oder neue Liste",
+    deleteList: (list) => `Die Liste ${list} löschen`,
   },
   board: {
     columns: { backlog: "Irgendwann", todo: "Zu tun", doing: "In Arbeit", done: "Fertig" },

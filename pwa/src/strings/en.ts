@@ -202,6 +202,7 @@ export const en = {
     clear: "Clear what is ticked off",
     remove: "Remove",
     newList: "Open or begin another list",
+    deleteList: (list: string) => `Delete the list ${list}`,
   },
   board: {
     columns: { backlog: "Some day", todo: "To do", doing: "Doing", done: "Done" },
