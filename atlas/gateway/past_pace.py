@@ -1,4 +1,4 @@
-"""Paces who asks for the past: what each device may still ask for, and how many exports are under way."""
+"""Paces who asks for the past or fills the log: what each device may still do, and how many exports are under way."""
 
 from __future__ import annotations
 
@@ -11,7 +11,12 @@ from atlas.latest import Latest
 
 EXPORTS_AT_ONCE = 2
 ALLOWANCE = 60.0  # of a device; one of it grows back each second
-COSTS = {"search": 1.0, "forget": 6.0, "export": 12.0}  # an export reads everything, forgetting writes the file anew
+COSTS = {
+    "search": 1.0,
+    "forget": 6.0,  # writes the file anew
+    "export": 12.0,  # reads everything
+    "page failure": 20.0,  # a line of the log, which has room for a thousand
+}
 REMEMBERED_DEVICES = 256
 
 

@@ -507,7 +507,7 @@ export interface LogLineItem {
   number: number;
   /** Seconds since 1970 */
   at: number;
-  /** Which process wrote it: house, tools, egress, satellite, llm-NAME */
+  /** Which process wrote it: house, tools, egress, satellite, llm-NAME; app is a page */
   part: string;
   level: "info" | "warning" | "error";
   /** More than one line where a failure is told with its place */
@@ -649,6 +649,16 @@ export interface NotesReply {
   receipt: ReceiptReply | null;
   notes: NoteItem[];
   problems: PaperProblem[];
+}
+
+/** What failed in a page of the app, and where in the app's own files. */
+export interface PageFailure {
+  /** Such as TypeError */
+  kind: string;
+  /** Which was shown, such as lists */
+  page?: string;
+  /** File, line and column, the innermost first */
+  at?: string[];
 }
 
 /** A paper of the house that nobody can read, and why. */

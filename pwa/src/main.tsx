@@ -7,6 +7,7 @@ import { watchArrivals } from "./arrivals.ts";
 import { begin } from "./house/account.ts";
 import { watch } from "./house/confirmations.ts";
 import { listen } from "./house/events.ts";
+import { watchFailures } from "./house/failures.ts";
 import { connect } from "./house/house.ts";
 import { introduce } from "./house/me.ts";
 import { install } from "./house/offline.ts";
@@ -14,6 +15,7 @@ import { watchRefusals } from "./house/refused.ts";
 import { staysAwake } from "./house/wake-lock.ts";
 import { Boundary } from "./parts/boundary.tsx";
 
+watchFailures();
 void begin(); // asks whose a link is before a token that counts no more makes the house wait
 connect();
 watch();

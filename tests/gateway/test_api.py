@@ -886,6 +886,41 @@ async def test_an_owner_reads_the_lines_of_the_log_after_a_line_and_nobody_else_
         assert (await other.get("/api/log")).status_code == 403
 
 
+async def test_a_page_that_failed_is_in_the_log_by_kind_and_place_and_at_a_pace_of_its_device(config, data):
+    failure = {"kind": "TypeError", "page": "lists", "at": ["lists-a1_B-2.js:1:4021", "index-c3.js:1:17"]}
+    async with api_house(config, data) as world, world.http("guest") as http, world.http("adult") as other:
+        world.house.recent_log = recent = RecentLog()
+        log = logging.getLogger("atlas")
+        log.addHandler(recent)
+        try:
+            for field, words in (
+                ("kind", "milk and bread"),
+                ("page", "notes/birthday of Mia"),
+                ("at", ["atlas_0123456789abcdef"]),
+                ("at", ["https://example.org/a.js:1:1"]),
+                ("at", 13 * ["a.js:1:1"]),
+                ("message", "milk"),
+            ):
+                refused = await http.post("/api/log/page-failures", json={**failure, field: words})
+                assert refused.status_code == 422, (field, refused.text)
+            replies = [await http.post("/api/log/page-failures", json=failure) for _ in range(4)]
+            assert [reply.status_code for reply in replies] == [204, 204, 204, 429]
+            assert (await other.post("/api/log/page-failures", json={"kind": "Error"})).status_code == 204
+        finally:
+            log.removeHandler(recent)
+        lines = [line for line in recent.after(0) if line.part == "app"]
+    assert [(line.level, line.text) for line in lines] == [
+        *3
+        * [
+            (
+                "error",
+                "page failed device='the guest' page=lists kind=TypeError at=lists-a1_B-2.js:1:4021 < index-c3.js:1:17",
+            )
+        ],
+        ("error", "page failed device='the adult' page= kind=Error at="),
+    ]
+
+
 async def test_the_log_of_a_request_that_failed_holds_no_name_of_what_it_was_about(config, data, caplog):
     caplog.set_level(logging.INFO, "atlas")
     async with api_house(config, data) as world, world.http("owner") as http:

@@ -12,7 +12,7 @@ from tests.journeys.conftest import Running
 from tests.journeys.test_app_everywhere import AXE, violations
 
 pytestmark = pytest.mark.real
-BROKEN = r"Cannot read properties of null"  # what the browser's own log says of it
+BROKEN = "Cannot read properties of null|status of 429"  # what the browser's own log says of it, told of too often
 SENTENCES = {
     "en-GB": ("Something went wrong on this page; the rest of the app runs on.", "Load it again", "Go to Talk"),
     "de-DE": ("Auf dieser Seite ist etwas schiefgegangen; der Rest der App läuft weiter.", "Neu laden", "Zum Sprechen"),

@@ -1,17 +1,24 @@
-"""Log: the latest lines that the house has written of itself, for an owner who looks what is going on."""
+"""Log: the latest lines that the house has written of itself, for an owner who looks what is going on.
+
+Pages of the app write into it too, where they failed: of which kind and where, in no words, which may be a person's.
+"""
 
 from __future__ import annotations
 
+import logging
 from typing import Annotated, Literal
 
-from fastapi import Query
+from fastapi import Query, Request
 from pydantic import Field
 
-from atlas.gateway.api.caller import OwnerCaller
+from atlas.gateway.api.caller import AnyCaller, OwnerCaller
 from atlas.gateway.api.resource import resource
-from atlas.gateway.api.shapes import ApiReply
+from atlas.gateway.api.shapes import ApiReply, Body
+from atlas.gateway.past_pace import COSTS
 
 router = resource("log", asks=False)
+log = logging.getLogger("atlas")
+APP = "app"  # the part of lines that are about a page
 
 
 class LogLineItem(ApiReply):
@@ -19,7 +26,7 @@ class LogLineItem(ApiReply):
 
     number: int = Field(description="What `after` is for those that follow")
     at: float = Field(description="Seconds since 1970")
-    part: str = Field(description="Which process wrote it: house, tools, egress, satellite, llm-NAME")
+    part: str = Field(description="Which process wrote it: house, tools, egress, satellite, llm-NAME; app is a page")
     level: Literal["info", "warning", "error"]
     text: str = Field(description="More than one line where a failure is told with its place")
 
@@ -31,6 +38,17 @@ class LogReply(ApiReply):
     lines: list[LogLineItem]
 
 
+class PageFailure(Body):
+    """What failed in a page of the app, and where in the app's own files."""
+
+    kind: Annotated[str, Field(pattern="^[A-Za-z]{1,40}$", description="Such as TypeError")]
+    page: Annotated[str, Field(pattern="^[a-z]{0,20}$", description="Which was shown, such as lists")] = ""
+    at: Annotated[
+        list[Annotated[str, Field(pattern="^[A-Za-z0-9_-]{1,60}[.]js:[0-9]{1,7}:[0-9]{1,7}$")]],
+        Field(max_length=12, description="File, line and column, the innermost first"),
+    ] = Field(default=[])
+
+
 @router.get("")
 async def show_log(caller: OwnerCaller, after: Annotated[int, Query(ge=0, le=2**53)] = 0) -> LogReply:
     """Show the lines that came after one, or all that are in memory."""
@@ -38,3 +56,12 @@ async def show_log(caller: OwnerCaller, after: Annotated[int, Query(ge=0, le=2**
     lines = recent.after(after) if recent else []
     began = recent.began if recent else 0.0
     return LogReply(began=began, lines=[LogLineItem.model_validate(line) for line in lines])
+
+
+@router.post("/page-failures", status_code=204)
+async def note_page_failure(caller: AnyCaller, request: Request, failure: PageFailure) -> None:
+    """Note in the house's log that a page of the app has failed."""
+    request.app.state.page_pace.take(caller.actor.device, COSTS["page failure"])
+    places = " < ".join(failure.at)
+    text = f"page failed device={caller.actor.device!r} page={failure.page} kind={failure.kind} at={places}"
+    log.error("%s | %s", APP, text, extra={"part": APP})

@@ -5,6 +5,7 @@ import { account, headersOf, shutOut } from "./account.ts";
 
 /** A request failed. `sentence` is the house's own words, or "" when the house did not answer at all. */
 export class HouseTrouble extends Error {
+  override readonly name = "HouseTrouble"; // in the log, where no other word of it stands
   readonly status: number;
   readonly code: string;
   readonly sentence: string;

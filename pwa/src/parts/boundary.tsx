@@ -1,6 +1,7 @@
 /** Where a page breaks while it is drawn: one sentence and ways out in its place, and the rest of the app lives on. */
 
 import { Component, type ComponentChildren } from "preact";
+import { tellFailure } from "../house/failures.ts";
 import { hrefOf, route } from "../route.ts";
 import { words } from "../strings/index.ts";
 import { Icon } from "./icon.tsx";
@@ -14,7 +15,8 @@ export class Boundary extends Component<BoundaryProperties> {
   override state = { broken: null as typeof route.value | null }; // where it broke: another page or tab is tried anew
 
   override componentDidCatch(trouble: unknown): void {
-    console.error(trouble); // no route takes what a page would write into the house's log
+    console.error(trouble);
+    void tellFailure(trouble);
     this.setState({ broken: route.peek() });
   }
 

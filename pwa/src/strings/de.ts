@@ -753,6 +753,7 @@ export const de: Words = {
         tools: "Werkzeugserver",
         egress: "Weg nach draußen",
         satellite: "Dieser Rechner als Raum",
+        app: "Seiten der App",
       },
       level: "Nur solche Zeilen…",
       levels: { info: "Alle Zeilen", warning: "Warnungen und Fehler", error: "Fehler" },
