@@ -25,7 +25,7 @@ from wall.files import delete_drafts, delete_drafts_of, sync_folder, write_whole
 from wall.patterns import fits_any, plain
 from wall.unsound_rules import UnsoundRules
 
-PolicyRowKind = Literal["rule", "budget"]
+PolicyRowKind = Literal["rule", "limit", "budget"]
 Section = tuple[str, ...]  # of atlas.toml; a last part that is a number, such as "0", is one of several tables
 Changes = Mapping[Section, Mapping[str, Any] | None]  # a value that is None is taken out, and so is such a section
 Prove = Callable[[Config, str], Awaitable[UnsoundRules | None]]  # of the text of rules; None is that it is sound

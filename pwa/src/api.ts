@@ -765,6 +765,18 @@ export interface PushTried {
   sent: boolean;
 }
 
+/** One limit of policy.toml: so many calls in so many seconds, for each who calls; an empty list is all of them. */
+export interface RateItem {
+  id: string;
+  at_most: number;
+  per_seconds: number;
+  /** Patterns of their names; empty is what the house does by itself, too */
+  agents: string[];
+  roles: string[];
+  tools: string[];
+  risks: string[];
+}
+
 /** Proof that something changed; `history/undo` takes it back by this id. */
 export interface ReceiptReply {
   id: string;
@@ -913,6 +925,7 @@ export interface RulesReply {
   agent: string;
   tools: ToolVerdicts[];
   rules: RuleItem[];
+  rates: RateItem[];
   budgets: BudgetItem[];
   /** Units that a call is counted as, by its risk */
   costs: Record<string, number>;

@@ -7,6 +7,7 @@ import {
   NEW_RULE,
   neverHasASay,
   type RuleFields,
+  rateSentence,
   ruleSentence,
   ruleText,
 } from "../src/pages/house/rule-words.ts";
@@ -39,6 +40,21 @@ test("a rule reads as a sentence in both languages", () => {
     inGerman({ then: "explicit", risks: ["outward"] }),
     "Alles, was das Haus verlässt, braucht erst ein ausdrückliches Ja, für alle.",
   );
+});
+
+test("a rate reads as a sentence in both languages", () => {
+  const often = { at_most: 20, per_seconds: 7200, agents: [], roles: ["guest"], tools: ["broadcast.say"], risks: [] };
+  const announcing = rateSentence(often, en, enTools);
+  assert.match(announcing, /^[A-Z].* is done at most 20 times in 2 hours, for guests\.$/);
+  assert.match(rateSentence(often, de, deTools), /^[A-ZÄÖÜ].* wird für Gäste höchstens 20-mal in 2 Stunden getan\.$/);
+  const kinds = { ...often, at_most: 1, per_seconds: 60, roles: [], tools: [], risks: ["outward"] };
+  assert.equal(
+    rateSentence(kinds, en, enTools),
+    "What leaves the house is done at most once in 1 minute, for everybody.",
+  );
+  const never = { ...kinds, at_most: 0, per_seconds: 90 };
+  assert.equal(rateSentence(never, de, deTools), "Alles, was das Haus verlässt, wird für alle gar nicht getan.");
+  assert.match(rateSentence({ ...kinds, per_seconds: 90 }, en, enTools), /once in 90 seconds/);
 });
 
 test("tools that are one thing are one choice, and a whole group has its name", () => {

@@ -295,6 +295,65 @@ def test_a_budget_is_added_for_an_agent_and_taken_away_again(locked_house: Runni
     assert policy.read_text() == before
 
 
+@pytest.mark.parametrize("locale", ["en-GB", "de-DE"])
+@pytest.mark.parametrize("width", [390, 1280], ids=["phone", "desk"])
+def test_an_owner_says_how_often_and_it_holds_at_once_and_is_taken_back(
+    locked_house: Running, width: int, locale: str
+) -> None:
+    title, new, kind, times, length, unit, child, save, row_says, remove, remove_now, refused = {
+        "en-GB": (
+            *("How often", "New rate", "starting timers", "How often at most", "In how many", "Unit", "Child"),
+            *("Save the rate", "is done at most once in 2 hours, for children.", "Remove", "Remove the rate"),
+            "may be done once in 2 hours",
+        ),
+        "de-DE": (
+            *("Wie oft", "Neue Häufigkeit", "Timer stellen", "Wie oft höchstens", "In wie vielen", "Einheit", "Kind"),
+            *("Häufigkeit speichern", "wird für Kinder höchstens einmal in 2 Stunden getan.", "Entfernen"),
+            *("Häufigkeit entfernen", "einmal in 2"),
+        ),
+    }[locale]
+    policy = locked_house.data.parent / "policy.toml"
+    before = policy.read_text()
+    token = token_of(locked_house, "child")
+    headers = {"Authorization": f"Bearer {token}", "Accept-Language": locale}
+    timers = f"{locked_house.url}/api/timers"
+    with opened(locked_house, path="house/rules", locale=locale, viewport={"width": width, "height": 844}) as page:
+        rates = page.get_by_role("region", name=title, exact=True)
+        rows = rates.get_by_role("listitem")
+        expect(rows).to_have_count(3, timeout=ANSWER_MS)
+        rates.get_by_role("button", name=new).click()
+        form = sheet(page)
+        form.locator("select").first.select_option(label=kind)
+        form.get_by_label(times).fill("1")
+        form.get_by_label(length).fill("2")
+        form.get_by_label(unit).select_option("hour")
+        form.get_by_role("checkbox", name=child, exact=True).check()
+        expect(form.locator(".rule-sentence")).to_contain_text(row_says)
+        page.evaluate(AXE.read_text(encoding="utf-8"))
+        assert not (wrong := violations(page)), wrong
+        assert page.evaluate("document.documentElement.scrollWidth") <= width
+        form.get_by_label(length).fill("30")  # more than a day: refused as the file would be
+        form.get_by_role("button", name=save).click()
+        expect(form.get_by_role("alert").filter(has_text="24")).to_be_in_viewport()
+        assert policy.read_text() == before
+        form.get_by_label(length).fill("2")
+        form.get_by_role("button", name=save).click()
+        expect(form).to_have_count(0, timeout=SAVED_MS)
+        row = rows.filter(has_text=row_says)
+        expect(row).to_be_visible(timeout=ANSWER_MS)
+        page.evaluate(AXE.read_text(encoding="utf-8"))
+        assert not (wrong := violations(page)), wrong
+        [limit] = [one for one in tomllib.loads(policy.read_text())["limit"] if one.get("roles") == ["child"]]
+        assert (limit["at_most"], limit["per_seconds"], limit["tools"]) == (1, 7200, ["timers.start"])
+        assert page.request.post(timers, headers=headers, data={"seconds": 600}).ok
+        second = page.request.post(timers, headers=headers, data={"seconds": 600})
+        assert (second.status, refused in second.json()["error"]["sentence"]) == (403, True), second.text()
+        row.get_by_role("button", name=remove).click()
+        form.get_by_role("button", name=remove_now).click()
+        expect(row).to_have_count(0, timeout=SAVED_MS)
+    assert policy.read_text() == before
+
+
 def test_a_rule_that_is_not_sound_leaves_all_as_it_was_and_says_why(own_house: Running) -> None:
     policy = own_house.data / "policy.toml"
     before = policy.read_text()

@@ -25,6 +25,7 @@ from wall.chain import newest_first, opened
 RULE = {"id": str, "then": str, "because": str, "agents": [str], "roles": [str], "tools": [str], "risks": [str]}
 RULE |= {"when": str, "editable": bool} | {key: [str] for key in ("people", "rooms", "devices", "hours", "days")}
 RULE |= {"arguments": dict}
+RATE = {"id": str, "at_most": int, "per_seconds": float} | {key: [str] for key in ("agents", "roles", "tools", "risks")}
 BUDGET = {"id": str, "agents": [str], "units_per_day": int}
 CHANGE = {"at": float, "tool": str, "person": str, "device": str, "role": str, "before": str, "after": str}
 LOOKED_ROWS = 100_000
@@ -38,6 +39,7 @@ MOST_CHARACTERS = 200_000  # of a table; that of a house has some thousand
         "agent": str,
         "tools": [{"tool": str, "risk": str, "verdicts": dict}],
         "rules": [RULE],
+        "rates": [RATE],
         "budgets": [BUDGET],
         "costs": {"read": int, "change": int, "destructive": int, "outward": int},
         "others_words": str,
@@ -58,6 +60,7 @@ async def explain(
         "agent": name,
         "tools": table(call.gate.policy, agents[name], actions),
         "rules": written(call.gate.policy),
+        "rates": [asdict(limit) for limit in call.gate.policy.limits],
         "budgets": [asdict(budget) for budget in call.gate.policy.budgets],
         "costs": dict(call.gate.policy.costs),
         "others_words": _(AFTER_WORDS_OF_OTHERS),

@@ -70,12 +70,25 @@ class BudgetItem(ApiReply):
     units_per_day: int
 
 
+class RateItem(ApiReply):
+    """One limit of policy.toml: so many calls in so many seconds, for each who calls; an empty list is all of them."""
+
+    id: str
+    at_most: int
+    per_seconds: float
+    agents: list[str] = Field(description="Patterns of their names; empty is what the house does by itself, too")
+    roles: list[str]
+    tools: list[str]
+    risks: list[str]
+
+
 class RulesReply(ToolReply):
     """What each role may have an agent do, and why; and how much of it."""
 
     agent: str
     tools: list[ToolVerdicts]
     rules: list[RuleItem]
+    rates: list[RateItem]
     budgets: list[BudgetItem]
     costs: dict[str, int] = Field(description="Units that a call is counted as, by its risk")
     others_words: str = Field(description="What holds after words of others were read")

@@ -130,8 +130,14 @@ interface PartProperties {
   onChange: (some: Partial<RuleFields>) => void;
 }
 
+interface WhatProperties {
+  fields: Pick<RuleFields, "tools" | "risks">;
+  tools: string[]; // that there are here
+  onChange: (some: Partial<WhatProperties["fields"]>) => void;
+}
+
 /** What it is about: whole kinds of deeds, and choices by their groups, each taken away again by its cross. */
-function What({ fields, tools, onChange }: PartProperties & { tools: string[] }) {
+export function What({ fields, tools, onChange }: WhatProperties) {
   const say = words.value.house.rule;
   const { groups, choices, allOf } = toolWords.value;
   const risks: Record<string, string> = say.risks;

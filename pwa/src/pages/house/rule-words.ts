@@ -1,6 +1,6 @@
 /** A rule in a sentence, and as it stands in its file. Pure: values and words in, text out. */
 
-import type { RuleItem } from "../../api.ts";
+import type { RateItem, RuleItem } from "../../api.ts";
 import type { Words } from "../../strings/en.ts";
 import type { ToolWords } from "../../strings/en-tools.ts";
 import { choiceOf, chosenOf, GROUPS, type GroupName } from "./tool-groups.ts";
@@ -28,11 +28,8 @@ export function ruleSentence(rule: RuleFields, words: Words, toolWords: ToolWord
   const say = words.house.rule;
   const or = listOf(words, "disjunction");
   const and = listOf(words, "conjunction");
-  const risks = or(rule.risks.map((risk) => say.risks[risk as keyof typeof say.risks] ?? risk));
-  const tools = or(thingsOf(rule.tools, toolWords));
-  const kinds = risks && say.sentence.ofKind(risks);
-  const what = tools && risks ? say.sentence.both(tools, risks) : tools || kinds || say.sentence.everything;
-  const roles = and(rule.roles.map((role) => say.sentence.roles[role as keyof typeof say.sentence.roles] ?? role));
+  const what = whatOf(rule, words, toolWords);
+  const roles = rolesOf(rule, words);
   const people = and(rule.people);
   const who = people && roles ? say.sentence.both(people, roles) : people || roles || say.sentence.everybody;
   const { room = [], device = [], name = [], ...others } = rule.arguments;
@@ -47,8 +44,40 @@ export function ruleSentence(rule: RuleFields, words: Words, toolWords: ToolWord
     rule.days.length > 0 && say.sentence.on(and(rule.days.map((day) => say.days[day as keyof typeof say.days] ?? day))),
     rule.hours.length > 0 && say.sentence.between(or(rule.hours.map((span) => say.sentence.span(...spanOf(span))))),
   ].filter((part) => typeof part === "string");
-  const sentence = say.sentence.happens[rule.then](what, who, conditions.map((part) => `, ${part}`).join(""));
-  return sentence.charAt(0).toLocaleUpperCase(words.language) + sentence.slice(1);
+  return capitalised(say.sentence.happens[rule.then](what, who, conditions.map((part) => `, ${part}`).join("")), words);
+}
+
+export const UNITS = { hour: 3600, minute: 60, second: 1 } as const;
+
+/** The largest unit that a length is a whole number of. */
+export const unitOf = (seconds: number) =>
+  (Object.keys(UNITS) as (keyof typeof UNITS)[]).find((unit) => seconds % UNITS[unit] === 0) ?? "second";
+
+/** "Announcing something is done at most 20 times in 1 hour, for guests." */
+export function rateSentence(rate: Omit<RateItem, "id">, words: Words, toolWords: ToolWords): string {
+  const say = words.house.rate;
+  const unit = unitOf(rate.per_seconds);
+  const format = new Intl.NumberFormat(words.language, { style: "unit", unit, unitDisplay: "long" });
+  const often = rate.at_most ? say.often(rate.at_most, format.format(rate.per_seconds / UNITS[unit])) : say.never;
+  const who = rolesOf(rate, words) || words.house.rule.sentence.everybody;
+  return capitalised(say.sentence(whatOf(rate, words, toolWords), often, who), words);
+}
+
+const capitalised = (sentence: string, words: Words) =>
+  sentence.charAt(0).toLocaleUpperCase(words.language) + sentence.slice(1);
+
+function whatOf({ tools, risks }: Pick<RuleFields, "tools" | "risks">, words: Words, toolWords: ToolWords): string {
+  const say = words.house.rule;
+  const or = listOf(words, "disjunction");
+  const kinds = or(risks.map((risk) => say.risks[risk as keyof typeof say.risks] ?? risk));
+  const things = or(thingsOf(tools, toolWords));
+  if (things && kinds) return say.sentence.both(things, kinds);
+  return things || (kinds && say.sentence.ofKind(kinds)) || say.sentence.everything;
+}
+
+function rolesOf({ roles }: Pick<RuleFields, "roles">, words: Words): string {
+  const say = words.house.rule.sentence.roles;
+  return listOf(words, "conjunction")(roles.map((role) => say[role as keyof typeof say] ?? role));
 }
 
 /** Why a rule would never have a say, with all rules named as the page names them; "" for any other refusal. */

@@ -9,6 +9,7 @@ import { words } from "../../strings/index.ts";
 import { toolWords } from "../../strings/tool-words.ts";
 import { BudgetSheet, Budgets, type BudgetWish } from "./budgets.tsx";
 import { ChangeOrRemove } from "./policy-parts.tsx";
+import { RateSheet, Rates, type RateWish } from "./rates.tsx";
 import { RuleSheet, type RuleWish } from "./rule-form.tsx";
 import { deedOf, ruleSentence, ruleText } from "./rule-words.ts";
 import { choiceOf, GROUPS, type GroupName } from "./tool-groups.ts";
@@ -17,9 +18,11 @@ export function Rules() {
   const live = useLive<RulesReply>("/api/rules");
   const say = words.value.house;
   const [wish, setWish] = useState<RuleWish | null>(null);
+  const [rateWish, setRateWish] = useState<RateWish | null>(null);
   const [budgetWish, setBudgetWish] = useState<BudgetWish | null>(null);
   async function close(saved: boolean): Promise<void> {
     setWish(null);
+    setRateWish(null);
     setBudgetWish(null);
     if (saved) await live.refresh();
   }
@@ -30,9 +33,10 @@ export function Rules() {
       {wish && known && (
         <RuleSheet wish={wish} rules={known.rules} tools={known.tools.map(({ tool }) => tool)} onClose={close} />
       )}
+      {rateWish && known && <RateSheet wish={rateWish} policy={known} onClose={close} />}
       {budgetWish && known && <BudgetSheet wish={budgetWish} budgets={known.budgets} onClose={close} />}
       <Loaded live={live}>
-        {({ tools, rules, others_words, budgets, costs }) => {
+        {({ tools, rules, others_words, rates, budgets, costs }) => {
           const roles = Object.keys(tools[0]?.verdicts ?? {});
           return (
             <>
@@ -56,6 +60,7 @@ export function Rules() {
                   <p class="soft">{say.rule.none}</p>
                 )}
               </section>
+              <Rates rates={rates} onWish={setRateWish} />
               <Budgets budgets={budgets} costs={costs} onWish={setBudgetWish} />
               <section aria-labelledby="may">
                 <h2 id="may">{say.whoMay}</h2>
