@@ -275,6 +275,25 @@ async def test_a_note_is_written_found_read_and_edited(config, data):
             assert (await guest.get("/api/notes")).json()["error"]["code"] == "denied"
 
 
+async def test_a_long_note_is_edited_whole_and_one_that_is_too_long_is_refused_as_it_was(config, data):
+    async with api_house(config, data) as world, world.http("adult") as http:
+        about = {"note": (await http.post("/api/notes", json={"title": "Diary"})).json()["note"]["file"]}
+
+        async def write(text):
+            revision = (await http.get("/api/notes/note", params=about)).json()["revision"]
+            return await http.put("/api/notes/note", params=about, json={"text": text, "revision": revision})
+
+        days = "\n".join(f"- Tag {number}: Süßes für die Füchse 🦊" for number in range(2_000))
+        for text in (days[:8_001].strip(), days[:60_000].strip()):
+            edited = await write(text)
+            assert edited.status_code == 200, edited.text
+            read = (await http.get("/api/notes/note", params=about)).json()
+            assert (read["text"], read["truncated"]) == (text, False)
+        refused = await write(days[:60_000] + "!")
+        assert (refused.status_code, refused.json()["error"]["code"]) == (422, "text_too_long")
+        assert (await http.get("/api/notes/note", params=about)).json()["text"] == text
+
+
 async def test_of_two_who_edit_a_note_at_once_the_second_is_told_and_nothing_is_lost(config, data):
     async with api_house(config, data) as world, world.http("adult") as one, world.http("teen") as other:
         note = (await one.post("/api/notes", json={"title": "Party", "text": "Balloons."})).json()["note"]

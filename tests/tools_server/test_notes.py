@@ -210,6 +210,6 @@ async def test_a_longer_text_than_can_be_shown_is_written_over_by_nobody(world: 
     await world.ok("notes.create", title="Log", text="x")
     begun = (await world.ok("notes.read", title="Log")).data["revision"]
     [file] = folder(world).glob("*.md")
-    file.write_text(file.read_text() + "word " * 2_000)
+    file.write_text(file.read_text() + "word " * 12_100)
     refused = await world.refused("notes.write", title="Log", parts=["y"], revision=begun)
     assert (refused.data["text"], refused.data["revision"]) == ("", "")

@@ -36,14 +36,14 @@ FOLDER = "notes"
 FOUND = 20  # matches told of
 SNIPPET_CHARACTERS = 160
 NOTE_BYTES = 128 * 1024  # half of what can be read back: a note that grows without end becomes none
-TEXT_CHARACTERS = 8_000  # of one answer; files.read pages through longer ones
+TEXT_CHARACTERS = 60_000  # twenty pages, of one answer and of what may be edited; files.read pages through longer ones
 
 Title = Annotated[str, Field(min_length=1, max_length=200, description="The note's title")]
 Text = Annotated[str, Field(min_length=1, max_length=1_900)]
 
 Parts = Annotated[
     list[Annotated[str, Field(max_length=1_900)]],
-    Field(max_length=10, description="The whole text, in pieces that are put together as they are"),
+    Field(max_length=32, description="The whole text, in pieces that are put together as they are"),
 ]
 
 

@@ -73,7 +73,7 @@ class NewNote(Body):
 class NoteEdit(Body):
     """The whole text of a note, as it is to be, and of which text that was made."""
 
-    text: Annotated[str, Field(max_length=8_000)]
+    text: Annotated[str, Field(max_length=60_000)]
     revision: Annotated[str, Field(min_length=1, max_length=64, description="Of the text that was edited")]
 
 

@@ -5,10 +5,11 @@ import { useState } from "preact/hooks";
 import type { FoundNotesReply, NoteReply, NotesReply, NoteTextReply } from "../api.ts";
 import { agentQuery } from "../house/agent.ts";
 import { HouseTrouble } from "../house/api.ts";
-import { act, attempt } from "../house/deeds.ts";
+import { act, attempt, tell } from "../house/deeds.ts";
 import { useLive } from "../house/live.ts";
 import { refusalOf } from "../house/refused.ts";
 import { AgentSwitch } from "../parts/agent-switch.tsx";
+import { numberOf } from "../parts/amounts.ts";
 import { SearchField, TextField } from "../parts/fields.tsx";
 import { useFormResult } from "../parts/form-result.ts";
 import { FormTrouble } from "../parts/form-trouble.tsx";
@@ -108,12 +109,23 @@ function Back() {
   );
 }
 
+const MOST_CHARACTERS = 60_000; // as the house has it
+const MOST_OF_NEW = 1_900;
+
+/** What to say of a text that the house would not take: the field itself would cut what is pasted, without a word. */
+function tooLong(text: string, most: number): string {
+  const count = [...text].length; // as the house counts
+  return count > most ? words.value.notes.tooLong(numberOf(count), numberOf(most)) : "";
+}
+
 function NewNote() {
   const say = words.value.notes;
   const title = useSignal("");
   const text = useSignal("");
   async function save(event: SubmitEvent): Promise<void> {
     event.preventDefault();
+    const problem = tooLong(text.value, MOST_OF_NEW);
+    if (problem) return tell(problem, true);
     const reply = await act<NoteReply>("POST", `/api/notes${agentQuery("?")}`, {
       title: title.value.trim(),
       text: text.value,
@@ -130,7 +142,6 @@ function NewNote() {
           {say.text}
           <textarea
             rows={10}
-            maxLength={1900}
             value={text.value}
             onInput={(event) => {
               text.value = event.currentTarget.value;
@@ -179,7 +190,7 @@ function OneNote({ file }: { file: string }) {
               </div>
               <Markdown text={reply.text} />
               {reply.truncated ? (
-                <p class="soft">{say.truncated}</p>
+                <p class="soft">{say.truncated(numberOf(MOST_CHARACTERS))}</p>
               ) : (
                 <p>
                   <button type="button" class="plain" onClick={() => setBegun(reply)}>
@@ -209,6 +220,8 @@ function Editor({ path, begun, onDone }: { path: string; begun: NoteVersion; onD
   const draft = useSignal(begun.text);
   const [result, run] = useFormResult();
   async function save() {
+    const problem = tooLong(draft.value, MOST_CHARACTERS);
+    if (problem) return { state: "done", ok: false, sentence: problem } as const;
     try {
       const done =
         draft.value === begun.text || (await attempt("PUT", path, { text: draft.value, revision: seen.revision }));
@@ -233,7 +246,6 @@ function Editor({ path, begun, onDone }: { path: string; begun: NoteVersion; onD
         {say.text}
         <textarea
           rows={14}
-          maxLength={8000}
           value={draft.value}
           onInput={(event) => {
             draft.value = event.currentTarget.value;

@@ -263,7 +263,10 @@ export const de: Words = {
     addTheirs: "Die andere unter meine setzen",
     keepTheirs: "Die andere behalten",
     saveMine: "Meine speichern",
-    truncated: "Der Rest dieser Notiz ist zu lang, um hier gezeigt zu werden.",
+    truncated: (most) =>
+      `Der Rest dieser Notiz ist zu lang: bis zu ${most} Zeichen werden hier gezeigt und bearbeitet, mehr in ihrer Datei.`,
+    tooLong: (count, most) =>
+      `Das sind ${count} Zeichen, und höchstens ${most} gehen hier. Nichts ist gespeichert, und alles steht noch oben.`,
   },
   calendar: {
     add: "Neuer Termin",

@@ -259,7 +259,10 @@ export const en = {
     addTheirs: "Add theirs below mine",
     keepTheirs: "Keep theirs",
     saveMine: "Save mine",
-    truncated: "The rest of this note is too long to be shown here.",
+    truncated: (most: string) =>
+      `The rest of this note is too long: up to ${most} characters are shown and edited here, more in its file.`,
+    tooLong: (count: string, most: string) =>
+      `That is ${count} characters, and here ${most} are the most. Nothing is saved, and all of it still stands above.`,
   },
   calendar: {
     add: "New event",
