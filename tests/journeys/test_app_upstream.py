@@ -47,6 +47,16 @@ def test_what_another_server_offers_counts_once_an_owner_has_seen_and_approved_i
         expect(page.locator(".outcome")).to_contain_text("other of hand is approved.")
         expect(servers).to_contain_text("1 tool approved", timeout=ANSWER_MS)
         expect(servers).to_contain_text("2 tools wait for approval")
+        edges = [
+            button.bounding_box()
+            for button in (
+                servers.get_by_role("button", name="Take back: hand.other"),
+                servers.get_by_role("button", name="Look at it: echo"),
+            )
+        ]
+        assert len({round(box["x"] + box["width"]) for box in edges if box}) == 1, (
+            edges
+        )  # one column, as in other cards
         servers.get_by_role("button", name="Take back: hand.other").click()
         expect(sheet).to_contain_text("From then on nobody can use it")
         page.evaluate(AXE.read_text(encoding="utf-8"))

@@ -64,19 +64,21 @@ function Approved({ server: { name, tools }, onWithdraw }: ApprovedProperties) {
       <p class="soft">{say.pinned(tools.length)}</p>
       {tools.length > 0 && (
         <ul>
-          {tools.map((tool) => (
-            <li key={tool} class="head">
-              <span translate={false}>{tool}</span>
-              <button
-                type="button"
-                class="quiet"
-                aria-label={`${say.withdraw}: ${tool}`}
-                onClick={() => onWithdraw({ server: name, tool: tool.slice(name.length + 1) })}
-              >
-                {say.withdraw}
-              </button>
-            </li>
-          ))}
+          {tools
+            .map((tool) => ({ server: name, tool: tool.slice(name.length + 1) }))
+            .map((approved) => (
+              <li key={approved.tool} class="head">
+                <span translate={false}>{approved.tool}</span>
+                <button
+                  type="button"
+                  class="quiet"
+                  aria-label={`${say.withdraw}: ${nameOf(approved)}`}
+                  onClick={() => onWithdraw(approved)}
+                >
+                  {say.withdraw}
+                </button>
+              </li>
+            ))}
         </ul>
       )}
     </>
