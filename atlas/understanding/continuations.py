@@ -73,6 +73,7 @@ class Continuations:
         self._spares = pattern(sentences.grammar.tables["dialogue"], "spares")
         self._whom: str = sentences.grammar.tables["dialogue"].get("whom", "")
         self._calls_off, self._taken_over = pattern(called_off, "says"), pattern(called_off, "taken_over")
+        self._takes_back_done, self._tells_a_day = pattern(called_off, "done"), pattern(called_off, "tells_a_day")
         self._any_event = pattern(sentences.grammar.tables, "any_event")
         self._cancel_it: str = called_off.get("means", "")
         self._says_when: str = sentences.grammar.tables.get("timed_deeds", {}).get("says_when", "")
@@ -337,29 +338,44 @@ class Continuations:
     def called_off(self, turn: DialogueTurn) -> TurnMeaning | None:
         """Return the cancelling of what was just set and has not come yet: "don't bother, Grandad's going to do it".
 
-        "Leave it" may also mean that it is right as it is: that is asked, but where somebody else does it.
+        "Leave it" may also mean that it is right as it is: that is asked, but where somebody else does it. What was
+        done is taken back where words surely say so: "the news is on in a minute, so no, not after all".
         """
         last = turn.last.last
         if last is None or not turn.last.changed[-1]:
             return None
         row = self._table.of(last.name)
         is_to_come = (row.adds or last.name == LATER) and (row.when or row.length)
-        match = self._calls_off.fullmatch(turn.heard.text.strip(" .,!")[:LONGEST_CHARACTERS]) if is_to_come else None
-        if match is None:
+        way = self._calls_off if is_to_come else self._takes_back_done
+        match = way.fullmatch(turn.heard.text.strip(" .,!")[:LONGEST_CHARACTERS])
+        if match is None or not (is_to_come or turn.last.of_devices):
             return None
         reason = " ".join(filter(None, (match["because"], match["why"])))
         others = (one.tool.rpartition(".")[2] for one in self._sentences.commands(reason, turn.names, turn.room))
-        if not all(deed in TAKING_AWAY for deed in others) or self._sentences.frames.has_value(reason):
+        if not all(deed in TAKING_AWAY for deed in others) or self._has_value(reason):
             return None  # "leave it, but move the other one to nine"; "forget it, make it eight"
+        if not is_to_come:
+            return leaning((Command(UNDO, {}),) * sum(turn.last.changed)) if all(turn.last.changed) else None
         commands_of = self._sentences.commands_in(turn.names, turn.room)
         meant = self._dialogue.referring(self._cancel_it, turn.exchanges, commands_of, turn.names, turn.room)
         cancels = meant if isinstance(meant, tuple) and len(meant) == 1 else (Command(UNDO, {}),)
         again = any(
             part.kind == "often" for one in moments.find(str(last.arguments.get(row.when))) for part in one.parts
         )
-        surely = self._taken_over.search(reason) or (match["surely"] and not reason)
+        outright = match.groupdict().get("outright")
+        surely = outright or self._taken_over.search(reason) or (match["surely"] and not reason)
         surely = surely and not again  # of a series only the next may be meant
         return leaning(cancels) if surely else self._questions.whether(self._cancel_it, cancels)
+
+    def _has_value(self, reason: str) -> bool:
+        """Whether why something is called off may be a wish for another time; "tomorrow is a holiday" is none."""
+        frames = self._sentences.frames
+        for piece in frames.pieces(reason):
+            tells = self._tells_a_day.search(piece)
+            days = {part.kind for one in moments.find(piece) for part in one.parts} == {"day"}
+            if frames.has_value(piece) and not (tells and days):
+                return True
+        return False
 
     def nowhere(self, turn: DialogueTurn) -> TurnMeaning | None:
         """Return the question which, where a room is meant that nobody can tell: it is not the one they are in."""
@@ -410,6 +426,16 @@ class Continuations:
         if not made and self._relative_moments.leaves_open(turn.text) and self._relative_moments.tells(turn.text):
             return TurnMeaning(reply=self._says_when) if self._says_when else NO_DEED
         return leaning(tuple(made)) if made else None
+
+    def another_later(self, turn: DialogueTurn) -> TurnMeaning | None:
+        """Return one more alarm or reminder, some time after the last: "and another one ten minutes later"."""
+        last, things = turn.last.last, turn.last.things
+        if last is None or last.name not in ("alarms.set", REMINDER) or not turn.last.changed[-1] or len(things) != 1:
+            return None
+        when, why = self._relative_moments.another(turn.heard.verbatim[0], things[0])
+        if not when or self._sentences.commands(why, turn.names, turn.room):
+            return None
+        return leaning((Command(last.name, {**last.arguments, "when": when}),))
 
     def with_its_end(self, turn: DialogueTurn) -> TurnMeaning | None:
         """Return an event with its end: "block out Wednesday from one to four for the budget"."""

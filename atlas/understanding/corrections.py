@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 
 from atlas.conversation import ToolCall
@@ -27,6 +28,9 @@ _GOES_ON = ("home.play", "home.pause", "home.next", "home.previous", "home.mute"
 _EDGES = " .,;:!?"
 HALF_WAY = 50  # percent
 FEW_WORDS = 4  # of a value that stands alone
+_STEPPED = ("brightness", "volume", "temperature", "speed")  # settings that go up and down
+MOST = 100  # of all of them but a temperature, which is never so high
+_JOINTS = re.compile(r"[.,;!]+ +")
 _MOVED = ("cover", "valve", "lock")  # kinds that are not moved without a yes, where they were to stand still
 
 
@@ -44,6 +48,7 @@ class Corrections:
         amended: Mapping[str, str] = tables.get("acts", {}).get("amended", {})
         self._changes_to, self._of_moments = amended.get("label", ""), pattern(amended, "bare")
         self._surely_amends, self._beside_values = pattern(amended, "says"), pattern(amended, "beside")
+        self._rest_right = pattern(amended, "rest_right")
         self._corrects, self._corrects_one = act_pattern(tables, "corrects"), act_pattern(tables, "corrects_one")
         self._all_the_way, self._part_way = act_pattern(tables, "all_the_way"), act_pattern(tables, "part_way")
         self._amount_anew, self._of_kind = act_pattern(tables, "amount_anew"), act_pattern(tables, "of_kind")
@@ -54,6 +59,7 @@ class Corrections:
         self._stops, self._with_it = pattern(talk, "stops"), pattern(talk, "with_it")
         self._regrets = pattern(talk, "regrets")
         self._put_back: str = talk.get("put_back", "")
+        self._back_again = pattern(talk, "back_again")
         self._on: Mapping[str, bool] = tables["on_or_off"]
 
     def set_anew(self, turn: DialogueTurn) -> TurnMeaning | None:
@@ -129,6 +135,23 @@ class Corrections:
         if len(turn.last.things) == 1:
             return leaning((Command(call.name, {"on": self._on[state], "device": turn.last.things[0].name}),))
         return leaning((Command(UNDO, {}),))
+
+    def back_again(self, turn: DialogueTurn) -> TurnMeaning | None:
+        """Return the taking back of one value that was just set: "I can't see a thing, back up again".
+
+        How it was before knows only the receipt. With more words ("a bit brighter again") it is a step like any other.
+        """
+        last = turn.last.last
+        if last is None or last.name != "home.set" or len(turn.last.calls) != 1 or not turn.last.changed[0]:
+            return None
+        text = turn.heard.text.strip(" .,!")
+        parts = (("", text), *((text[: one.start()], text[one.end() :]) for one in _JOINTS.finditer(text)))
+        others, way = next(((rest, way) for rest, one in parts if (way := self._back_again.fullmatch(one))), ("", None))
+        values = [value for name, value in last.arguments.items() if name in _STEPPED]
+        if way is None or len(values) != 1 or values[0] == (MOST if any(way.groupdict().values()) else 0):
+            return None
+        wishes = self._sentences.commands(others, turn.names, turn.room)
+        return None if wishes or others.rstrip().endswith("?") else leaning((Command(UNDO, {}),))
 
     def all_the_way(self, turn: DialogueTurn) -> TurnMeaning | None:
         """Return the rest of a way that was gone in part: "close the blind halfway", "no, all the way"."""
@@ -265,12 +288,24 @@ class Corrections:
 
     def of_last_deed(self, turn: DialogueTurn) -> TurnMeaning | None:
         """Return the last command as it was really meant: "no, at five"."""
+        at_once = self._follow_ups.put_right(turn.text)
         ways = (
             self._follow_ups.correction(text, turn.history, turn.exchanges, turn.names, turn.room)
-            for text in dict.fromkeys((*turn.readings, *filter(None, self._clauses_alone(turn))))
+            for text in dict.fromkeys(filter(None, (at_once, *turn.readings, *self._clauses_alone(turn))))
         )
         corrected = next((commands for commands in ways if commands), None)
         return leaning(corrected) if corrected else None
+
+    def with_the_rest_right(self, turn: DialogueTurn) -> TurnMeaning | None:
+        """Return the last deed with the one day or time that is put right: "it's Tuesday, the time is right"."""
+        last, text = turn.last.last, turn.heard.text.strip(" .,!")
+        right = self._rest_right.search(text) if last and turn.last.changed[-1] and not text.endswith("?") else None
+        told = moments.find(f"{text[: right.start()]}, {text[right.end() :]}") if right else ()
+        if last is None or len(told) != 1:
+            return None
+        anew = told[0].text
+        made = self._follow_ups.amended(last, anew, turn.exchanges, turn.names, turn.room)
+        return leaning((Command(UNDO, {}), made)) if made and dict(made.arguments) != dict(last.arguments) else None
 
     def as_parsed(self, turn: DialogueTurn) -> TurnMeaning | None:
         """Return the last deed with what the parser reads as put right: "I've to pack first, so better half past".

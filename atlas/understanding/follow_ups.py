@@ -23,7 +23,10 @@ from atlas.understanding.which import Places
 
 _HOUR = re.compile(rf"\b(?:\d{{1,2}}|{durations.UP_TO_99})(?: ?[ap]m)?\b", re.IGNORECASE)
 
+_CLAUSE = re.compile(r"[^,.;!?]+")
+
 TOLD_LAST = "history.last"
+MOST_WORDS_OF_MOMENT = 4  # that is put right at once: "at a quarter past"
 PLURAL_LETTERS = 2  # at most, by which a plural is longer: "eggs", "tomatoes"
 _CANCELLED = ("timers", "alarms", "reminders")  # topics of which one may stay while the others are cancelled
 
@@ -216,6 +219,20 @@ class FollowUps:
     def slips(self, text: str) -> bool:
         """Whether a text corrects itself: "upstairs, I mean the hall"."""
         return bool(self._slips.search(text))
+
+    def put_right(self, text: str) -> str:
+        """Return the moment that puts another right in one breath: "say half four, no, five"; "" for no such."""
+        for slip in reversed([*self._slips.finditer(text)]):
+            before, anew = text[: slip.start()], _CLAUSE.match(text, slip.end())
+            last = before.rstrip(" ,.").split()
+            ways = (" ".join(last[-count:]) for count in range(1, MOST_WORDS_OF_MOMENT + 1))
+            if (
+                anew
+                and moments.whole(anew[0])
+                and any(moments.whole(one) or moments.whole(f"at {one}") for one in ways)
+            ):
+                return anew[0]
+        return ""
 
     def replaces(self, text: str) -> bool:
         """Whether a text says outright that something is meant instead of the last: "make it seven"."""

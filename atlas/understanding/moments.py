@@ -101,6 +101,10 @@ _SAYS_HALF = re.compile(r"(?<=[\d ])(?P<half>[ap])m$", re.IGNORECASE)
 _HOURS = re.compile(rf"\b{_N}(?=[\s:.]|[ap]m|$)", re.IGNORECASE)
 _SAYS_PART = re.compile(rf"{_PART}|tonight|noon|midday|midnight|o'clock|[ap]m", re.IGNORECASE)
 _PART_BEHIND = re.compile(rf" {_PART}$", re.IGNORECASE)
+_A_WEEKDAY = re.compile(
+    rf"{_WEEKDAY}(?=s?\b)|(?:(?:mon|diens|donners|frei|sams|sonn)tag|mittwoch|sonnabend)(?=s?\b)", re.IGNORECASE
+)
+_WEEKS = re.compile(rf"\b(?:(?P<alle>alle) \w+ wochen|every (?:other|second|{_N}) weeks?)", re.IGNORECASE)
 _WITHIN_A_DAY = re.compile(r"minute|hour|stunde|stündlich|stuendlich", re.IGNORECASE)
 
 
@@ -173,6 +177,11 @@ def corrected(text: str, by: Moment) -> str:
     replaced |= {"length", "event"}
     replaced |= {"day", "often"} if replaced & {"day", "often"} else set()  # on which days: one says it all
     parts = [part for moment in find(text) for part in moment.parts]
+    weekdays = {day[0] for part in parts if part.kind in ("often", "day") for day in _A_WEEKDAY.finditer(part.text)}
+    if len(weekdays) == 1 and (weeks := _WEEKS.search(by.text)) and not _A_WEEKDAY.search(by.text):
+        day = f"{'am' if weeks['alle'] else 'on'} {weekdays.pop()}"  # "every Friday at eight", "only every two weeks"
+        clocks = [part.text for part in parts if part.kind == "clock" and "clock" not in replaced]
+        return " ".join([by.text[: weeks.end()], day, by.text[weeks.end() :].strip(), *clocks]).replace("  ", " ")
     of_day = [part.text for part in parts if "often" in {one.kind for one in by.parts} and _OF_DAY.fullmatch(part.text)]
     anew = any(part.kind == "day" for part in by.parts)
     remainder = [

@@ -70,6 +70,8 @@ class RejectedValues:
             return text
         for slip in self._slip.finditer(text):
             before, behind = text[: slip.start()], text[slip.end() :]
+            if self._is_half_an_hour(before.split()[-2:]):
+                continue  # "half four, no, five" is no half five
             if at_once := self._in_place_of_last(before.split(), behind):
                 return at_once
             words, anew = before.split(), self._anew.search(behind)
@@ -79,6 +81,13 @@ class RejectedValues:
             if anew and len(values) == 1 and self._kind_of(anew["value"]) == "number":
                 return " ".join([*words[: values[0]], anew["value"], *words[values[0] + 1 :]])
         return text
+
+    def _is_half_an_hour(self, words: list[str]) -> bool:
+        """Whether a number is a part of a time of day: "half five", "viertel acht"."""
+        if len(words) < 2 or self._to.match(f"{words[0]} "):
+            return False
+        moment = moments.whole(" ".join(words)) or moments.whole(f"at {' '.join(words)}")
+        return moment is not None and {part.kind for part in moment.parts} == {"clock"}
 
     def _in_place_of_last(self, before: list[str], behind: str) -> str:
         """Return some words with their last value as `behind` begins; "" where no value of its kind is there."""

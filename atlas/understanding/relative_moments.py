@@ -63,6 +63,7 @@ class RelativeMoments:
         self._weekdays: Sequence[str] = words.get("weekdays", ())
         self._months: Sequence[str] = words.get("months", ())
         self._bare_day = pattern(words, "bare_day")
+        self._another = pattern(words, "another")
         self._several = pattern(words, "several")
         self._lasts = re.compile(
             rf"\b(?:{words.get('lasts', '(?!)').replace('{hour}', moments.BARE_HOUR)})", re.IGNORECASE
@@ -116,6 +117,15 @@ class RelativeMoments:
         for start, end, new in sorted(rest, reverse=True):
             text = text[:start] + new + text[end:]
         return text
+
+    def another(self, text: str, thing: Referent) -> tuple[str, str]:
+        """Return when another one is to be, told by the last: "and one ten minutes later"; and what else is said."""
+        match = self._another.fullmatch(text.strip(" .!"))
+        lengths = durations.find_in_any_language(match["length"]) if match else ()
+        if match is None or len(lengths) != 1 or not thing.at:
+            return "", ""
+        by = timedelta(seconds=lengths[0].seconds)
+        return _shifted(-by if match["before"] else by)(thing), match["why"] or ""
 
     def lasting(self, text: str) -> tuple[str, str] | None:
         """Return a text with only the begin of what lasts from one time to another, and the end: "two till four"."""

@@ -19,6 +19,7 @@ from atlas.understanding import moments
 from atlas.understanding.choices import MeaningChoice
 from atlas.understanding.clarifications import Clarifications
 from atlas.understanding.command_traits import ADDING, of_home, only_look
+from atlas.understanding.dialogue import UNDO
 from atlas.understanding.dialogue_turn import SpokenTurn, Understand
 from atlas.understanding.frames import Frames
 from atlas.understanding.meaning import NO_DEED, TurnMeaning
@@ -51,6 +52,8 @@ class RestrainedDeeds:
             return self._when(heard, meant)
         if not (commands or meant.half) or any(one.tool in OF_ANY_WORDS for one in commands):
             return meant
+        if meant.leans and all(one.tool == UNDO or one.tool.endswith(".cancel") for one in commands):
+            return meant  # "forget it, I'm off anyway" keeps the deed from being done, and not from being taken back
         looks = bool(commands) and only_look(commands)
         read = (self._restraints.read(text, heard.names) for text in heard.verbatim)
         restraint = next(filter(None, read), None)

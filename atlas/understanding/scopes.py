@@ -163,6 +163,8 @@ class Scopes:
 
     def hold(self, heard: SpokenTurn, meant: TurnMeaning) -> TurnMeaning:
         """Return what is meant within what a turn leaves alone, the places it names and the lists that there are."""
+        if meant.leans and meant.commands and meant == self.exception(self._turns.beside_history(heard)):
+            return meant  # "except in the hall", of what was done before; "leave it up" is not upstairs
         return self._part_of_the_way(heard, self._in_places(heard, self._without_exempt(heard, meant)))
 
     def _part_of_the_way(self, heard: SpokenTurn, meant: TurnMeaning) -> TurnMeaning:
@@ -188,8 +190,6 @@ class Scopes:
             return NO_DEED
         if not any(one.tool.startswith("home.") for one in meant.commands) or only_look(meant.commands):
             return meant
-        if meant.leans and meant == self.exception(self._turns.beside_history(heard)):
-            return meant  # "except in the hall", of what was done before
         exempting = filter(self._exemptions.is_sure_to_exempt, heard.readings)
         by_name = (self._turns.dialogue.here_by_name(text, heard.room) for text in exempting)
         unread = any(self._exemptions.read(text, heard.names) is None for text in by_name)

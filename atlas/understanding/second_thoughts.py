@@ -127,6 +127,8 @@ class SecondThoughts:
                 return self._as_said(exception, self._of_house(exception.left, turn), rest, turn, exchange)
             devices = [thing for thing in exchange.things if thing.topic == "home"]
             named = self._among(exception.left, devices, turn)
+            if exception.state and exchange is turn.last and len(devices) == 1 and self._that.fullmatch(exception.left):
+                named = devices  # "leave it open", of the one blind that was just closed
             if named and any(exchange.changed):
                 return self._of_part(exception, named, devices, rest, turn, exchange)
         named = self._of_house(exception.left, turn) if self._as_it_was.search(turn.heard.text) else []
@@ -172,6 +174,8 @@ class SecondThoughts:
                 return None
             return leaning((_back(back),)) if back else TurnMeaning(reply=self._says_denied)
         if exception.state and not exception.surely:
+            if exception.stays and exception.state in done and not self._wants(rest):
+                return TurnMeaning(reply=self._says_denied)  # "leave it down", of the blind that was just closed
             return self._as_said(exception, named, rest, turn, exchange) if otherwise else None
         if not exception.surely and len(devices) == 1:
             return None  # "keep the lamp", of the one that was just turned on
@@ -217,7 +221,8 @@ class SecondThoughts:
                     return None
                 deeds = (*deeds, other)
                 continue
-            if self._how.search(clause) and not self._sentences.frames.wants_a_deed(clause):
+            aside = all(one.aside for one in self._sentences.frames.clauses(clause))  # "it's still so bright"
+            if self._how.search(clause) and not aside and not self._sentences.frames.wants_a_deed(clause):
                 made = tuple(command for one in named for command in commands_of(f"{one.name} {clause}"))
             elif self._sentences.frames.wants_a_deed(clause):
                 made = commands_of(clause)
@@ -227,8 +232,16 @@ class SecondThoughts:
                 continue
             if not made:
                 return None
-            deeds = (*deeds, *made)
+            if not self._repeats(made, named, exchange):
+                deeds = (*deeds, *made)
         return leaning(deeds)
+
+    @staticmethod
+    def _repeats(made: Sequence[Command], named: Sequence[Referent], exchange: EarlierTurn) -> bool:
+        """Whether words are read as the deed that is taken back: they say why, "ich schau so gern den Meisen zu"."""
+        done, devices = {_state_after(call) for call in exchange.calls} - {""}, {one.name for one in named}
+        states = {_state_after(ToolCall("", one.tool, one.arguments)) for one in made}
+        return states <= done and all(one.arguments.get("device") in devices for one in made)
 
     def _only_names(self, clause: str, others: Sequence[Referent], turn: DialogueTurn) -> bool:
         """Whether a clause says that some of the other things alone are meant: "leave that on, only the ceiling"."""

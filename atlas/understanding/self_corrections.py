@@ -88,6 +88,9 @@ class SelfCorrections:
         """Yield the sentence with its slip put right: what is said anew stands where its like stood."""
         first = after.split()[0].casefold()
         words = before.split()
+        spoken_moments, anew = moments.find(before), moments.whole(after)
+        if spoken_moments and anew and spoken_moments[-1].end == len(before):  # "at half seven | seven"
+            yield before[: spoken_moments[-1].start] + moments.corrected(spoken_moments[-1].text, anew)
         for at in range(len(words) - 1, 0, -1):  # "on the kitchen | the hall light", "at five | at six"
             if words[at].casefold() == first:
                 if self._way.fullmatch(words[-1]) and not self._way.search(after):
@@ -102,7 +105,6 @@ class SelfCorrections:
         if old and new:
             rest = in_digits[old[-1].end() :] if new.end() == len(number) else ""
             yield in_digits[: old[-1].start()] + number + rest
-        spoken_moments, anew = moments.find(before), moments.whole(after)
         if spoken_moments and anew:
             old_moment = spoken_moments[-1]
             yield before[: old_moment.start] + moments.corrected(old_moment.text, anew) + before[old_moment.end :]

@@ -157,11 +157,11 @@ class Reader:
         self._conditions = AnsweredConditions(tables.get("answered_conditions", {}), sentences, with_chances)
         self._steps_as_spoken = (
             *(goes_on.dictation, goes_on.words_for_another, requests.courtesy),
-            *(goes_on.told_moment, corrections.moved, goes_on.with_its_end),
+            *(goes_on.told_moment, goes_on.another_later, corrections.moved, goes_on.with_its_end),
             *(timed_deeds.asked_when, timed_deeds.timed),
             *(goes_on.called_off, corrections.taken_back, about_deeds.answer),
             *(scopes.exception, corrections.stopped, corrections.beside_an_alarm),
-            *(corrections.as_it_was, corrections.of_several),
+            *(corrections.as_it_was, corrections.back_again, corrections.of_several),
             *(declined.prohibition, scopes.all_but, scopes.but_otherwise, scopes.all_off),
             *(requests.how_things_are, declined.to_nobody, goes_on.not_after_all, declined.retraction),
             *(goes_on.answer, goes_on.which_device, goes_on.nowhere),
@@ -170,7 +170,8 @@ class Reader:
             *(corrections.another_amount, corrections.amount_of_one, corrections.of_what_kind),
             *(corrections.given_to, corrections.another_thing),
             goes_on.how_much_of_nothing,
-            *(corrections.set_anew, corrections.of_last_deed, corrections.as_parsed),
+            *(corrections.with_the_rest_right, corrections.set_anew),
+            *(corrections.of_last_deed, corrections.as_parsed),
             *(corrections.left_alone, goes_on.repetition),
             *(corrections.of_itself, declined.withdrawal, declined.unfinished_wish, requests.at_several_moments),
         )

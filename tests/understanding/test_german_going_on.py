@@ -37,11 +37,13 @@ DEVICES = [
     thing("Deckenlampe", "light", "Linas Zimmer", on=True, brightness=90),
     thing("Flurlicht", "light", "Flur", on=True, brightness=60),
     thing("Haustür", "lock", "Flur", locked=False),
+    thing("Terrassentür", "lock", "Wohnzimmer", locked=False),
+    thing("Markise", "cover", "Terrasse", "awning", open=False, position=0),
     thing("Robbi", "vacuum", "Flur", activity="docked", battery=60),
     thing("Lina", "person", "", place="home"),
     thing("Max", "person", "", place="away"),
 ]
-ROOMS = ("Wohnzimmer", "Küche", "Linas Zimmer", "Flur")
+ROOMS = ("Wohnzimmer", "Küche", "Linas Zimmer", "Flur", "Terrasse")
 HOUSE: Mapping[str, Any] = {"rooms": [{"name": one} for one in ROOMS], "devices": DEVICES}
 
 

@@ -91,6 +91,9 @@ def test_what_says_when_is_found_whole(text: str, hits: list[str]) -> None:
         ("at 8pm", "at 14:30", "at 14:30"),
         ("at 8pm", "in the morning", "in the morning at 8pm"),
         ("at twelve pm", "one", "at one"),
+        ("every Friday at eight", "every two weeks", "every two weeks on Friday at eight"),
+        ("jeden Freitag um acht", "alle zwei Wochen", "alle zwei Wochen am Freitag um acht"),
+        ("every Monday and Friday at eight", "every two weeks", "every two weeks at eight"),
     ],
 )
 def test_a_correction_changes_only_what_it_says(text: str, by: str, then: str) -> None:

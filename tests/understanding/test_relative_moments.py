@@ -56,6 +56,26 @@ def reminder(text: str, when: str) -> Made:
 
 
 @pytest.mark.parametrize(
+    ("text", "made"),
+    [
+        ("and another one ten minutes later", [("alarms.set", {"when": "2026-11-23 at 06:10"})]),
+        ("to be safe, one more a quarter of an hour after that", [("alarms.set", {"when": "2026-11-23 at 06:15"})]),
+        ("and a second one five minutes before", [("alarms.set", {"when": "2026-11-23 at 05:55"})]),
+    ],
+)
+def test_one_more_alarm_is_told_by_the_last(text: str, made: Made) -> None:
+    assert said(text, WOKEN) == made
+
+
+@pytest.mark.parametrize("text", ["it's Friday, the time is right", "the time's fine but it's on Friday"])
+def test_a_day_is_put_right_and_the_hour_stays(text: str) -> None:
+    made = {"title": "dentist", "start": "Friday at ten past two"}
+    [undo, (tool, arguments)] = said(text, ENTERED)
+    assert (undo, tool) == (("history.undo", {}), "calendar.add")
+    assert {**arguments, "start": arguments["start"].removeprefix("on ")} == made
+
+
+@pytest.mark.parametrize(
     ("text", "history", "made"),
     [
         ("and let me know half an hour before", ENTERED, reminder("dentist", "2026-11-24 at 13:40")),
