@@ -59,7 +59,7 @@ class Corrections:
         self._stops, self._with_it = pattern(talk, "stops"), pattern(talk, "with_it")
         self._regrets = pattern(talk, "regrets")
         self._put_back: str = talk.get("put_back", "")
-        self._back_again = pattern(talk, "back_again")
+        self._back_again, self._still_here = pattern(talk, "back_again"), pattern(talk, "still_here")
         self._on: Mapping[str, bool] = tables["on_or_off"]
 
     def set_anew(self, turn: DialogueTurn) -> TurnMeaning | None:
@@ -152,6 +152,22 @@ class Corrections:
             return None
         wishes = self._sentences.commands(others, turn.names, turn.room)
         return None if wishes or others.rstrip().endswith("?") else leaning((Command(UNDO, {}),))
+
+    def still_here(self, turn: DialogueTurn) -> TurnMeaning | None:
+        """Return the lights as they were where somebody still is, and nowhere else: "hey, I'm still reading in here".
+
+        Nobody wants all that were put out with them.
+        """
+        text, lights = turn.heard.text.strip(" .,!"), [one for one in turn.last.things if one.kind == "light"]
+        dark = [call for call in turn.last.calls if call.name == "home.turn" and call.arguments.get("on") is False]
+        if not lights or not any(turn.last.changed) or len(dark) != len(turn.last.calls):
+            return None
+        frames = self._sentences.frames
+        if not self._still_here.fullmatch(text) or frames.wants_a_deed(text) or frames.has_value(text):
+            return None
+        here = [one.name for one in lights if one.room == turn.room] or [one.name for one in lights if len(lights) == 1]
+        back = Command(UNDO, {"devices": here} if here else {})
+        return leaning((back,)) if here else self._questions.whether(self._put_back, (back,))
 
     def all_the_way(self, turn: DialogueTurn) -> TurnMeaning | None:
         """Return the rest of a way that was gone in part: "close the blind halfway", "no, all the way"."""

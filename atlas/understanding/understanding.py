@@ -161,7 +161,7 @@ class Reader:
             *(timed_deeds.asked_when, timed_deeds.timed),
             *(goes_on.called_off, corrections.taken_back, about_deeds.answer),
             *(scopes.exception, corrections.stopped, corrections.beside_an_alarm),
-            *(corrections.as_it_was, corrections.back_again, corrections.of_several),
+            *(corrections.as_it_was, corrections.back_again, corrections.still_here, corrections.of_several),
             *(declined.prohibition, scopes.all_but, scopes.but_otherwise, scopes.all_off),
             *(requests.how_things_are, declined.to_nobody, goes_on.not_after_all, declined.retraction),
             *(goes_on.answer, goes_on.which_device, goes_on.nowhere),

@@ -253,6 +253,21 @@ async def test_a_step_is_taken_from_how_it_is_and_ends_where_the_device_does(
     assert await small.said("home.adjust", **arguments) == text
 
 
+async def test_a_player_that_is_off_is_turned_on_to_be_so_loud_and_off_again_by_an_undo(small: Small) -> None:
+    done = await small.call("home.set", device="tv", volume=40)
+    assert (small.state("TV")["on"], small.state("TV")["volume"]) == (True, 40)
+    assert done.receipt is not None
+    await small.call("history.undo", receipt=done.receipt.id)
+    assert small.state("TV")["on"] is False
+
+
+async def test_how_loud_all_players_are_turns_none_of_them_on(small: Small) -> None:
+    await small.call("home.set", volume=20, everything=True)
+    assert (small.state("Radio")["volume"], small.state("TV")["on"]) == (20, False)
+    await small.call("home.set", device="tv", volume=0)
+    assert small.state("TV")["on"] is False
+
+
 async def test_a_blind_that_stands_half_way_can_be_opened_and_goes_back_to_where_it_stood(small: Small) -> None:
     await small.said("home.set", device="blinds", position=40)
     done = await small.call("home.open", device="blinds")

@@ -77,6 +77,17 @@ ON = ["Hall Lamp", "Ceiling Spots", "Reading Lamp"]
 AN = ["Flurlampe", "Deckenstrahler", "Leselampe"]
 
 
+@pytest.mark.parametrize("remark", ["Hey, I'm still in here!", "I'm sitting here"])
+async def test_only_the_lights_come_back_where_somebody_still_is(data: Path, remark: str) -> None:
+    states = await states_after(data, "en", ENGLISH, ALL_OFF, remark)
+    assert changed(states, ENGLISH) == ["Hall Lamp", "Ceiling Spots"]
+
+
+async def test_who_is_there_for_somebody_wants_no_light(data: Path) -> None:
+    states = await states_after(data, "en", ENGLISH, ALL_OFF, "I'm here if you need me")
+    assert changed(states, ENGLISH) == ON
+
+
 @pytest.mark.parametrize(
     ("said", "left"),
     [

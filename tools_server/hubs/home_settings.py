@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from tools_server.hubs.deeds import Deed, home_of, refuse_guarded
+from tools_server.hubs.device_rules import permit_music
 from tools_server.hubs.devices import Device, DeviceTarget, Kind, State, placed, plain, spoken_name
 from tools_server.hubs.home_targets import chosen
 from tools_server.hubs.home_words import COLOURS, degrees, the
@@ -77,7 +78,22 @@ def settings(call: Call, target: DeviceTarget, values: Mapping[str, Any], unit: 
         wanted["colour"] = _colour(wanted["colour"])
     devices = _of(call, target, kinds)
     refuse_guarded(devices, wanted)
-    return [(device, _fitted(device, wanted, unit)) for device in devices]
+    deeds = [(device, _fitted(device, wanted, unit)) for device in devices]
+    if len(deeds) > 1:
+        return deeds  # "twenty everywhere" is how loud they are, and turns on none of them
+    [(device, state)] = deeds
+    return [(device, _heard(call, device, state))]
+
+
+def _heard(call: Call, device: Device, wanted: State) -> State:
+    """Return a setting with its player on, where that is to be as loud as nobody could hear: "the radio to forty".
+
+    Raises `ToolFailed` for one that the rules keep from playing.
+    """
+    if not wanted.get("volume") or "on" not in device.can or device.state.get("on") is not False:
+        return wanted
+    permit_music(call, device, {"on": True})
+    return {"on": True, **wanted}
 
 
 def _of(call: Call, target: DeviceTarget, kinds: Sequence[Kind]) -> list[Device]:
