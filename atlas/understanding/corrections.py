@@ -64,7 +64,10 @@ class Corrections:
 
     def set_anew(self, turn: DialogueTurn) -> TurnMeaning | None:
         """Return the last deed with another value: "oh no, I can't hear it now, louder"."""
-        wanted = filter(None, (turn.text, self._sentences.frames.without_reason(turn.text)))
+        frames = self._sentences.frames
+        first, _, last = turn.text.rstrip(" .!?").rpartition(". ")
+        tells = first and not frames.names_one(first, turn.names) and not self._sentences.commands(first, turn.names)
+        wanted = filter(None, (turn.text, frames.without_reason(turn.text), last if tells else ""))
         commands = next(
             filter(None, (self._dialogue.set_anew(text, turn.last, turn.heard.text) for text in wanted)), ()
         )

@@ -625,6 +625,8 @@ class Dialogue:
             return None
         if here and (said_here := self._frames.says_here(rest)):
             rest = rest[: said_here.start()] + self._at_place.format(here) + rest[said_here.end() :]
+        if call.arguments.get("measure") and here and self._indoors.fullmatch(rest):  # "how warm is it outside?"
+            return Command(call.name, {"measure": call.arguments["measure"], "room": here})
         if call.arguments.get("kind") and self._indoors.fullmatch(rest):  # "any lights on outside?" – "and inside?"
             anywhere = {key: value for key, value in call.arguments.items() if key not in ("device", "room", "floor")}
             any_so = {"quantity": "any"} if call.name == "home.state" and call.arguments.get("value") else {}

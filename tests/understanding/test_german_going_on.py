@@ -21,8 +21,9 @@ pytestmark = pytest.mark.real
 
 
 def thing(name: str, kind: str, room: str, shape: str = "", **state: Any) -> dict[str, Any]:
-    can = [one for one in state if one not in ("measured", "activity", "battery", "place", "value")]
+    can = [one for one in state if one not in ("measured", "activity", "battery", "place", "value", "unit")]
     can = ["clean", "dock", "clean_room"] if kind == "vacuum" else can
+    can += ["next", "previous"] if kind == "media" else []
     return {"name": name, "kind": kind, "room": room, "shape": shape, "can": can, "state": state}
 
 
@@ -39,6 +40,10 @@ DEVICES = [
     thing("Haustür", "lock", "Flur", locked=False),
     thing("Terrassentür", "lock", "Wohnzimmer", locked=False),
     thing("Markise", "cover", "Terrasse", "awning", open=False, position=0),
+    thing("Radio", "media", "Küche", on=False, playing=False, volume=30),
+    thing("Ventilator", "fan", "Küche", on=False, speed=0),
+    thing("Außenfühler", "sensor", "Terrasse", "temperature", value=7, unit="°C"),
+    thing("Heizung", "climate", "Wohnzimmer", on=True, temperature=20, measured=19.5, mode="heat"),
     thing("Robbi", "vacuum", "Flur", activity="docked", battery=60),
     thing("Lina", "person", "", place="home"),
     thing("Max", "person", "", place="away"),
