@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import replace
 from functools import lru_cache
 
@@ -73,7 +73,7 @@ class Continuations:
         self._spares = pattern(sentences.grammar.tables["dialogue"], "spares")
         self._whom: str = sentences.grammar.tables["dialogue"].get("whom", "")
         self._calls_off, self._taken_over = pattern(called_off, "says"), pattern(called_off, "taken_over")
-        self._takes_back_done, self._tells_a_day = pattern(called_off, "done"), pattern(called_off, "tells_a_day")
+        self._takes_back_done, self._tells_when = pattern(called_off, "done"), pattern(called_off, "tells_when")
         self._any_event = pattern(sentences.grammar.tables, "any_event")
         self._cancel_it: str = called_off.get("means", "")
         self._says_when: str = sentences.grammar.tables.get("timed_deeds", {}).get("says_when", "")
@@ -352,8 +352,12 @@ class Continuations:
             return None
         reason = " ".join(filter(None, (match["because"], match["why"])))
         others = (one.tool.rpartition(".")[2] for one in self._sentences.commands(reason, turn.names, turn.room))
-        if not all(deed in TAKING_AWAY for deed in others) or self._has_value(reason):
+        outright = match.groupdict().get("outright")
+        told = {"day", "clock", "length"} if not is_to_come else {"day"} if outright else set[str]()
+        if not all(deed in TAKING_AWAY for deed in others) or self._has_value(reason, told):
             return None  # "leave it, but move the other one to nine"; "forget it, make it eight"
+        if not is_to_come and match.groupdict().get("unneeded") and last.arguments.get("on") is not True:
+            return None  # "I don't need it": the lamp that was put out
         if not is_to_come:
             return leaning((Command(UNDO, {}),) * sum(turn.last.changed)) if all(turn.last.changed) else None
         commands_of = self._sentences.commands_in(turn.names, turn.room)
@@ -362,18 +366,19 @@ class Continuations:
         again = any(
             part.kind == "often" for one in moments.find(str(last.arguments.get(row.when))) for part in one.parts
         )
-        outright = match.groupdict().get("outright")
         surely = outright or self._taken_over.search(reason) or (match["surely"] and not reason)
         surely = surely and not again  # of a series only the next may be meant
         return leaning(cancels) if surely else self._questions.whether(self._cancel_it, cancels)
 
-    def _has_value(self, reason: str) -> bool:
-        """Whether why something is called off may be a wish for another time; "tomorrow is a holiday" is none."""
+    def _has_value(self, reason: str, told: Collection[str]) -> bool:
+        """Whether why something is called off may be a wish for another time; "tomorrow is a holiday" is none.
+
+        `told`: what parts of a moment a reason may have. What was done already has no time.
+        """
         frames = self._sentences.frames
         for piece in frames.pieces(reason):
-            tells = self._tells_a_day.search(piece)
-            days = {part.kind for one in moments.find(piece) for part in one.parts} == {"day"}
-            if frames.has_value(piece) and not (tells and days):
+            kinds = {part.kind for one in moments.find(piece) for part in one.parts}
+            if frames.has_value(piece) and not (kinds and kinds <= {*told} and self._tells_when.search(piece)):
                 return True
         return False
 
