@@ -41,6 +41,8 @@ def dialect() -> Dialect:
         ("Mach mol de Rollade im Schlofzimmer zu", "Mach mal die Rollladen im Schlafzimmer zu"),
         ("I mecht a bisserl mehr Liacht", "ich möchte ein bisschen mehr Licht"),
         ("Mach ned s Liacht an", "Mach nicht das Licht an"),
+        ("Is de Huusdöör afslaten?", "ist die Haustür abgeschlossen?"),
+        ("Denn mook ehr man af", "dann mach sie mal ab"),
     ],
 )
 def test_a_sentence_of_a_region_is_written_as_everybody_writes_it(dialect: Dialect, spoken: str, written: str) -> None:
@@ -53,6 +55,7 @@ def test_a_sentence_of_a_region_is_written_as_everybody_writes_it(dialect: Diale
         "Mach das Licht im Bad an",
         "Lilly muss aufs Klo, aber schnell",
         "Das Bett ist im Schlafzimmer",
+        "Unten alles finster machen",
         "Wer hat den Kuchen gegessen?",
         "Der Nachbar mäht den Rasen",
         "Schon gut, das ist in Ordnung",
