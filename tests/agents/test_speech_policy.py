@@ -248,3 +248,20 @@ def test_what_the_house_cannot_do_is_left_to_no_model_whatever_it_sounds_like(*,
     plain = "who wrote Hamlet"
     assert policy.of(Understanding(plain, plain=plain), turn(plain, channel="chat")).of_world
     assert not policy.of(Understanding(plain, plain=plain, concern="cannot"), turn(plain, channel="chat")).of_world
+
+
+def test_a_sentence_with_a_name_of_the_house_is_left_out_where_neither_the_question_nor_a_lookup_had_it() -> None:
+    policy = SpeechPolicy(english().tables, lambda: NAMES, trusted=False, answers=True)
+    sentence = "Ben prefers tea. "
+    assert policy.filter("what is tea").feed(sentence) == ""
+    assert policy.filter("what does Ben mean in Hebrew").feed(sentence) == sentence
+    assert policy.filter("what is tea", "Ben Franklin drank it").feed(sentence) == sentence
+
+
+def test_instructions_of_a_client_open_the_model_to_what_is_typed_and_not_to_who_speaks() -> None:
+    policy = SpeechPolicy(english().tables, lambda: NAMES, trusted=False, answers=True)
+    text = "is the front door locked"
+    meant = Understanding(text, plain=text)
+    for spoken in (False, True):
+        asked = turn(text, channel="chat", instructions="Be brief.", spoken=spoken)
+        assert policy.of(meant, asked).of_world is not spoken
