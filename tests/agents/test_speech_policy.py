@@ -11,6 +11,7 @@ from atlas.agents.minds import open_agent
 from atlas.agents.speech_policy import SentenceFilter, SpeechPolicy
 from atlas.config import LlmConfig
 from atlas.confirmations import HouseConfirmations
+from atlas.conversation import ClientTools, Tool, ToolCall, ToolResult
 from atlas.understanding.concern import Concerns
 from atlas.understanding.grammar import open_grammar
 from atlas.understanding.names import NamedDevice, NamedPlace, Names
@@ -265,3 +266,14 @@ def test_instructions_of_a_client_open_the_model_to_what_is_typed_and_not_to_who
     for spoken in (False, True):
         asked = turn(text, channel="chat", instructions="Be brief.", spoken=spoken)
         assert policy.of(meant, asked).of_world is not spoken
+
+
+async def test_what_a_clients_tool_found_may_be_named(confirmations: HouseConfirmations) -> None:
+    async def made(call: ToolCall) -> ToolResult:
+        return ToolResult(call.id, True, "In Hebrew, Ben is son.", untrusted=True)
+
+    brought = ClientTools((Tool("get_meaning", "", {"type": "object", "properties": {}}),), made)
+    llm, model = LlmConfig(tools=True), says([wants("get_meaning")], ["Ben is the Hebrew word for son."])
+    agent = open_agent("family", llm, model, ScriptedTools([]), reader("en"), confirmations, names=lambda: NAMES)
+    answer, _ = await ask(agent, "what is the Hebrew word for son", client_tools=brought)
+    assert answer.text.strip() == "Ben is the Hebrew word for son."
