@@ -353,8 +353,8 @@ class Continuations:
         reason = " ".join(filter(None, (match["because"], match["why"])))
         others = (one.tool.rpartition(".")[2] for one in self._sentences.commands(reason, turn.names, turn.room))
         outright = match.groupdict().get("outright")
-        told = {"day", "clock", "length"} if not is_to_come else {"day"} if outright else set[str]()
-        if not all(deed in TAKING_AWAY for deed in others) or self._has_value(reason, told):
+        telling = {"day", "clock", "length"} if not is_to_come else {"day"} if outright else set[str]()
+        if not all(deed in TAKING_AWAY for deed in others) or self._has_value(reason, telling):
             return None  # "leave it, but move the other one to nine"; "forget it, make it eight"
         if not is_to_come and match.groupdict().get("unneeded") and last.arguments.get("on") is not True:
             return None  # "I don't need it": the lamp that was put out
@@ -370,15 +370,15 @@ class Continuations:
         surely = surely and not again  # of a series only the next may be meant
         return leaning(cancels) if surely else self._questions.whether(self._cancel_it, cancels)
 
-    def _has_value(self, reason: str, told: Collection[str]) -> bool:
+    def _has_value(self, reason: str, telling: Collection[str]) -> bool:
         """Whether why something is called off may be a wish for another time; "tomorrow is a holiday" is none.
 
-        `told`: what parts of a moment a reason may have. What was done already has no time.
+        `telling`: what parts of a moment a reason may have. What was done already has no time.
         """
         frames = self._sentences.frames
         for piece in frames.pieces(reason):
             kinds = {part.kind for one in moments.find(piece) for part in one.parts}
-            if frames.has_value(piece) and not (kinds and kinds <= {*told} and self._tells_when.search(piece)):
+            if frames.has_value(piece) and not (kinds and kinds <= {*telling} and self._tells_when.search(piece)):
                 return True
         return False
 

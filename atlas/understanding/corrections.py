@@ -319,10 +319,10 @@ class Corrections:
         """Return the last deed with the one day or time that is put right: "it's Tuesday, the time is right"."""
         last, text = turn.last.last, turn.heard.text.strip(" .,!")
         right = self._rest_right.search(text) if last and turn.last.changed[-1] and not text.endswith("?") else None
-        told = moments.find(f"{text[: right.start()]}, {text[right.end() :]}") if right else ()
-        if last is None or len(told) != 1:
+        spoken = moments.find(f"{text[: right.start()]}, {text[right.end() :]}") if right else ()
+        if last is None or len(spoken) != 1:
             return None
-        anew = told[0].text
+        anew = spoken[0].text
         made = self._follow_ups.amended(last, anew, turn.exchanges, turn.names, turn.room)
         return leaning((Command(UNDO, {}), made)) if made and dict(made.arguments) != dict(last.arguments) else None
 
