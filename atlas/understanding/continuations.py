@@ -271,6 +271,8 @@ class Continuations:
             return parsed(parse, turn.before)
         words = self._sentences.grammar.plain_words(text)
         meant = self._dialogue.elsewhere(last, turn.last.things, words, turn.names, turn.room)
+        if meant and turn.room and "kind" in meant.arguments and frames.says_here(text):  # "and all the lamps in here"
+            meant = with_target(meant, {"kind": meant.arguments["kind"], "room": turn.room})
         return leaning((meant,)) if meant else None
 
     def how_much_of_nothing(self, turn: DialogueTurn) -> TurnMeaning | None:

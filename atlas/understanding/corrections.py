@@ -53,7 +53,7 @@ class Corrections:
         self._all_the_way, self._part_way = act_pattern(tables, "all_the_way"), act_pattern(tables, "part_way")
         self._amount_anew, self._of_kind = act_pattern(tables, "amount_anew"), act_pattern(tables, "of_kind")
         self._given_to, self._pronouns = act_pattern(tables, "given_to"), act_pattern(tables, "pronouns")
-        self._not_so_far = act_pattern(tables, "not_so_far")
+        self._not_so_far, self._due_by = act_pattern(tables, "not_so_far"), act_pattern(tables, "due_by")
         self._instead = act_pattern(tables, "instead")
         talk: Mapping[str, str] = tables["dialogue"]
         self._stops, self._with_it = pattern(talk, "stops"), pattern(talk, "with_it")
@@ -265,6 +265,15 @@ class Corrections:
         given = {"title": tasks[0].name, "assignee": person}
         return leaning((Command("tasks.change", given),)) if person else None
 
+    def due_by(self, turn: DialogueTurn) -> TurnMeaning | None:
+        """Return the task just spoken of with the day by which it is to be done: "that has to be in by Friday"."""
+        match = self._due_by.fullmatch(turn.heard.text.strip(" .,!"))
+        tasks = [one for one in turn.last.things if one.topic == "tasks"]
+        day = moments.whole(match["when"]) if match else None
+        if day is None or len(tasks) != 1 or {part.kind for part in day.parts} != {"day"}:
+            return None
+        return leaning((Command("tasks.change", {"title": tasks[0].name, "due": day.text}),))
+
     def another_thing(self, turn: DialogueTurn) -> TurnMeaning | None:
         """Return one thing of a list for another: tomatoes were put on it, "no, potatoes"."""
         match = self._corrects_one.fullmatch(turn.heard.text.strip(" .,!"))
@@ -354,14 +363,15 @@ class Corrections:
     def _values_put_right(self, text: str, values: Sequence[str]) -> Sequence[str]:
         """Return new values without those in a reason: "they're shut on Wednesdays, so better make it half eleven"."""
         clauses = self._sentences.frames.pieces(text)
-        correcting = [one for one in clauses if self._surely_amends.search(one)]
+        is_negated = self._sentences.grammar.is_negated  # "not ten, the bank is full then, say eleven"
+        correcting = [one for one in clauses if self._surely_amends.search(one) and not is_negated(one)]
         meant = [value for value in values if any(value in clause for clause in correcting)]
-        told = [
+        reasons = [
             one
             for one in values
             if one not in meant and any(one in clause and one != clause.strip(_EDGES) for clause in clauses)
         ]
-        return [one for one in values if one not in told] if meant else values
+        return [one for one in values if one not in reasons] if meant else values
 
     def _is_told(self, text: str, value: str) -> bool:
         """Whether a value stands in a clause that says something else as well: "she only gets home at nine"."""

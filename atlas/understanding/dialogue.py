@@ -551,6 +551,9 @@ class Dialogue:
         if command.tool.endswith(".list"):
             return command
         if thing.topic == "home":
+            if str(command.arguments.get("query", "")).casefold() == thing.name.casefold():  # "play it again"
+                given = {name: value for name, value in command.arguments.items() if name != "query"}
+                command = replace(command, arguments=given)
             return with_target(command, {"device": thing.name})
         value: Any = [thing.id] if thing.argument == "items" else thing.id
         return Command(command.tool, {**command.arguments, thing.argument: value}, command.whole)

@@ -117,7 +117,12 @@ class Targets:
         many = many or (turned_off and token.text in self._whole_when_off)
         everything = not where and any(one.category == "quantity" and one.value == "everywhere" for one in tokens)
         rooms = _rooms_of(where, names)
-        all_of_it = [one for one in names.devices if one.kind == kind and (not shape or one.shape in ("", shape))]
+        all_of_it = [
+            one
+            for one in names.devices
+            if one.kind == kind
+            and (not shape or one.shape in ("", shape) or any(_ends_in(part, token.text) for part in _parts(one)[-1:]))
+        ]  # also one of another shape that is called so: a "Stubenrollladen" that the hub has as a shutter
         inside = [one for one in all_of_it if one.room in rooms] if rooms else all_of_it
         nearby = [one for one in all_of_it if here and one.room == here]
         nick = next((one.value for one in tokens if one.category == "nickname"), "")

@@ -172,8 +172,9 @@ def _nothing_is_asked_for(rivals: Rivals) -> TurnMeaning | None:
         return rivals.unchanged
     grave = parse.act in ("health", "emergency") or parse.chance >= MOST_SURE_OF_SILENCE
     only_looks = {_topic(one) for one in rivals.commands} <= LOOK_TOPICS
-    looks = only_looks and parse.act == "cannot" and rivals.frames.is_question(rivals.text)
-    if looks and not grave and all("device" in one.arguments for one in rivals.commands):
+    sensors = {one.name for one in rivals.names.devices if one.kind == "sensor"}
+    looks = parse.act == "cannot" and not grave and rivals.frames.is_question(rivals.text)
+    if looks and all(one.arguments.get("device") in sensors for one in rivals.commands):
         return rivals.unchanged  # "is the window open in the study", and there is that window
     return rivals.asked_first() if grave or only_looks else rivals.unchanged
 

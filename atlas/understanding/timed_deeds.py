@@ -24,7 +24,7 @@ from atlas.understanding.meaning import NO_DEED, TurnMeaning
 from atlas.understanding.moments import MomentPart
 from atlas.understanding.patterns import pattern
 from atlas.understanding.sentence_reader import SentenceReader
-from atlas.understanding.slots import Command
+from atlas.understanding.slots import LATER, Command
 
 LONGEST_CHARACTERS = 200
 MOST_TIMES = 3
@@ -68,6 +68,7 @@ class TimedDeeds:
         self._condition, self._comes, self._real = (pattern(words, one) for one in ("condition", "comes", "real"))
         self._explained, self._persons, self._verb = (pattern(words, one) for one in ("explained", "persons", "verb"))
         self._timer_ends, self._around = pattern(words, "timer_ends"), pattern(words, "around")
+        self._moved = pattern(words, "moved")
         self._only_for, self._back_at = pattern(words, "only_for"), pattern(words, "back_at")
         self._turns_on, self._turns_off = str(words.get("turns_on", "")), str(words.get("turns_off", ""))
         self._says_when: str = words.get("says_when", "")
@@ -84,6 +85,8 @@ class TimedDeeds:
         masked, times = ("", []) if self._others.search(text) else self._masked(text)
         if not 0 < len(times) <= MOST_TIMES:
             return None
+        if turn.last.last and turn.last.last.name == LATER and self._moved.fullmatch(masked):
+            return None  # "better make that an hour", of what is to be done in half an hour
         if self._before.search(masked):  # "ten minutes before we're home", and nobody knows when that is
             return self.cannot_wait(turn.heard, TurnMeaning()) or None
         if (match := self._not_yet.fullmatch(masked)) and _TIME.search(match["rest"]):

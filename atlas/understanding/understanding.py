@@ -168,7 +168,7 @@ class Reader:
             *(goes_on.at_another_time, requests.mere_yes, goes_on.one_of_several),
             *(corrections.all_the_way, corrections.not_so_far, corrections.instead),
             *(corrections.another_amount, corrections.amount_of_one, corrections.of_what_kind),
-            *(corrections.given_to, corrections.another_thing),
+            *(corrections.given_to, corrections.due_by, corrections.another_thing),
             goes_on.how_much_of_nothing,
             *(corrections.with_the_rest_right, corrections.set_anew),
             *(corrections.of_last_deed, corrections.as_parsed),

@@ -101,6 +101,20 @@ async def test_a_task_is_given_to_somebody_else(tmp_path: Path, language: str, f
     assert [(name, given["assignee"]) for name, given in calls] == [("tasks.change", "Marcus")]
 
 
+@for_every(
+    "language, first, then",
+    [
+        ("en", "add a task: send off the tax return", "that has to be in by Friday"),
+        ("de", "neue Aufgabe: Steuererklärung abschicken", "Bis Freitag muss das sein."),
+    ],
+)
+async def test_a_task_gets_its_day(tmp_path: Path, language: str, first: str, then: str) -> None:
+    _, (_, calls) = await talk(tmp_path, language, [first, then])
+    assert [(name, given["due"]) for name, given in calls] == [
+        ("tasks.change", "Friday" if language == "en" else "Freitag")
+    ]
+
+
 async def test_the_first_of_two_timers_is_cancelled_whatever_the_second_lasts(tmp_path: Path) -> None:
     *_, (answer, _) = await talk(
         tmp_path, "en", ["timer ten minutes", "and another for twenty", "the first one can go"]
