@@ -77,7 +77,7 @@ class SpeechPolicy:
             return SpeechVerdict(small)
         name = "missed" if misheard else self._concerns.sentence(plain, about)
         if name in ("talk", "deed") and meant.concern in ("cannot", REMARK):
-            name = meant.concern  # "order more paper towels" was understood
+            name = meant.concern  # "order more paper towels", "Dad's asleep again" were understood
         return SpeechVerdict(self._prepared(name, turn))
 
     def filter(self, request: str, lookup: str = "") -> SentenceFilter:
