@@ -34,7 +34,7 @@ class GatewayConfig:
 
 @dataclass(frozen=True, slots=True)
 class SpeechConfig:
-    """Which engines hear and speak. An engine is named by its file: `stt_NAME.py`."""
+    """Which engines hear and speak. An engine is named by its file, `stt_NAME.py`, or by its module."""
 
     wake: str = "any"
     vad: str = "silero"

@@ -1,6 +1,6 @@
-"""Open an engine by its file name: role `stt`, name `faster_whisper` → `atlas/speech/stt_faster_whisper.py`.
+"""Open an engine by its name: role `stt`, name `faster_whisper` → `atlas/speech/stt_faster_whisper.py`.
 
-A name with dots is that of a module anywhere.
+A name with dots is that of a module anywhere, such as an engine of the tests.
 """
 
 from __future__ import annotations
@@ -24,13 +24,13 @@ async def open_engine(role: str, name: str, settings: Any) -> Any:
     """Return the opened engine; the caller closes it with `aclose()`.
 
     Every engine file has `async def open(settings) -> Role`, and takes its settings as a frozen value.
-    Raises `ConfigError` for a name without a file, and whatever `open` raises (`EngineError` for missing weights).
+    Raises `ConfigError` for a name without a module, and whatever `open` raises (`EngineError` for missing weights).
     """
     module_name = name if "." in name else f"{PACKAGE_OF_ROLE[role]}.{role}_{name}"
     if not all(map(str.isidentifier, name.split("."))) or not _is_there(module_name):
         raise ConfigError(
             f"no {role} engine called {name!r}",
-            hint=f"give one that has a file {PACKAGE_OF_ROLE[role].replace('.', '/')}/{role}_NAME.py",
+            hint=f"name one that has {PACKAGE_OF_ROLE[role].replace('.', '/')}/{role}_NAME.py, or a whole module",
         )
     return await import_module(module_name).open(settings)
 
