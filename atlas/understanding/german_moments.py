@@ -13,7 +13,7 @@ _NTH = (
     rf"(?:\d{{1,2}}\.?|(?:erst|zweit|dritt|viert|f(?:ü|ue)nft|sechst|siebt|acht|neunt|(?:{_TEENS})t"
     rf"|(?:(?:ein|zwei|drei|vier|f(?:ü|ue)nf|sechs|sieben|acht|neun)und)?(?:{_TENS})st)e[nrsm]?)"
 )
-_WEEKDAY = r"(?:montag|dienstag|mittwoch|donnerstag|freitag|samstag|sonnabend|sonntag)"
+WEEKDAY = r"(?:montag|dienstag|mittwoch|donnerstag|freitag|samstag|sonnabend|sonntag)"
 _MONTH = r"(?:januar|j(?:ä|ae)nner|februar|m(?:ä|ae)rz|april|mai|juni|juli|august|september|oktober|november|dezember)"
 _PART = r"(?:fr(?:ü|ue)h|vormittag|mittag|nachmittag|abend|nacht)"
 _UNIT = r"(?:sekunden?|minuten?|stunden?|tage?n?|wochen?|monate?n?|jahre?n?)"
@@ -34,24 +34,24 @@ ATOMS: Mapping[str, Sequence[str]] = {
     "event": (),
     "often": (
         rf"am {_NTH} (?:tag )?(?:jedes|jeden) monats?",
-        rf"{_EVERY} (?:zweite[nrsm]? |dritte[nrsm]? )?{_WEEKDAY}(?:{_PART})?(?:(?: und|,)? (?:jeden )?{_WEEKDAY})*",
+        rf"{_EVERY} (?:zweite[nrsm]? |dritte[nrsm]? )?{WEEKDAY}(?:{_PART})?(?:(?: und|,)? (?:jeden )?{WEEKDAY})*",
         rf"{_EVERY} (?:zweite[nrsm]? )?(?:werktage?|arbeitstage?|wochentage?|wochenenden?|tag|woche|monat|jahr|stunde)",
         rf"{_EVERY} (?:morgen|{_PART})",
         rf"alle {_N} {_UNIT}",
         r"(?:an (?:allen |den )?|jeden )schultage?n?",
-        rf"{_WEEKDAY}s(?: und {_WEEKDAY}s)*|werktags|wochentags|(?:immer )?(?:unter|während) der woche(?: immer)?",
+        rf"{WEEKDAY}s(?: und {WEEKDAY}s)*|werktags|wochentags|(?:immer )?(?:unter|während) der woche(?: immer)?",
         r"(?:von )?montags? bis freitags?|(?:immer am|jedes) wochenende",
         r"t(?:ä|ae)glich|w(?:ö|oe)chentlich|monatlich|j(?:ä|ae)hrlich|st(?:ü|ue)ndlich",
     ),
     "length": (rf"in {_LENGTH}",),
     "day": (
-        rf"(?:am )?{_WEEKDAY},? (?:(?:(?:den|dem) )?\d{{1,2}}\.(?! ?(?:\d|{_MONTH}))"
+        rf"(?:am )?{WEEKDAY},? (?:(?:(?:den|dem) )?\d{{1,2}}\.(?! ?(?:\d|{_MONTH}))"
         r"|(?:den|dem) \d{1,2}(?= (?:an|um|zu|ab|gegen|dass|daran)\b|[,:]|$))",
         rf"(?:(?:am|den) )?{_NTH} {_MONTH}(?: 20\d\d)?",
-        rf"am \d{{1,2}}\.(?! ?(?:\d|{_MONTH}|{_WEEKDAY}))",
+        rf"am \d{{1,2}}\.(?! ?(?:\d|{_MONTH}|{WEEKDAY}))",
         rf"(?:(?:ü|ue)bermorgen|heute|morgen)(?: {_PART})?",
-        rf"(?:am |{_NEXT} |am {_NEXT} )?{_WEEKDAY}{_PART}",
-        rf"(?:am |{_NEXT} |am {_NEXT} )?{_WEEKDAY}(?: {_PART})?",
+        rf"(?:am |{_NEXT} |am {_NEXT} )?{WEEKDAY}{_PART}",
+        rf"(?:am |{_NEXT} |am {_NEXT} )?{WEEKDAY}(?: {_PART})?",
         rf"(?:am |an |zu )?{_FEAST}",
         rf"(?:am |(?:ü|ue)bers )?(?:{_NEXT} )?wochenende|(?:in der )?{_NEXT} (?:woche|monat|jahr)",
         r"in den n(?:ä|ae)chsten (?:paar )?tagen|heute in (?:einer woche|acht tagen)",

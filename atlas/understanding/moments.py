@@ -101,9 +101,7 @@ _SAYS_HALF = re.compile(r"(?<=[\d ])(?P<half>[ap])m$", re.IGNORECASE)
 _HOURS = re.compile(rf"\b{_N}(?=[\s:.]|[ap]m|$)", re.IGNORECASE)
 _SAYS_PART = re.compile(rf"{_PART}|tonight|noon|midday|midnight|o'clock|[ap]m", re.IGNORECASE)
 _PART_BEHIND = re.compile(rf" {_PART}$", re.IGNORECASE)
-_A_WEEKDAY = re.compile(
-    rf"{_WEEKDAY}(?=s?\b)|(?:(?:mon|diens|donners|frei|sams|sonn)tag|mittwoch|sonnabend)(?=s?\b)", re.IGNORECASE
-)
+_A_WEEKDAY = re.compile(rf"(?:{_WEEKDAY}|{german_moments.WEEKDAY})(?=s?\b)", re.IGNORECASE)
 _WEEKS = re.compile(rf"\b(?:(?P<alle>alle) \w+ wochen|every (?:other|second|{_N}) weeks?)", re.IGNORECASE)
 _WITHIN_A_DAY = re.compile(r"minute|hour|stunde|stündlich|stuendlich", re.IGNORECASE)
 
