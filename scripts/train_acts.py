@@ -201,9 +201,11 @@ def install(folder: Path) -> None:
 
     taught_from = "".join(f"{line}\n" for line in corpora()).encode()
     stored = {**np.load(folder / "taught.npz"), "corpora": np.array(hashlib.sha256(taught_from).hexdigest())}
-    for file in TAUGHT:
+    head_names = [name for name in stored if name in (*HEADS, "acts", "corpora")]
+    encoder_names = [name for name in stored if name not in head_names]
+    for file, names in zip(TAUGHT, (encoder_names, head_names), strict=True):
         with zipfile.ZipFile(file, "w", zipfile.ZIP_LZMA) as out:
-            for name in [name for name in stored if (name in (*HEADS, "acts", "corpora")) == (file.stem == "acts")]:
+            for name in names:
                 with out.open(f"{name}.npy", "w") as array:
                     np.lib.format.write_array(array, np.asanyarray(stored[name]), allow_pickle=False)
         print(f"{file.name}: {file.stat().st_size:,} bytes")

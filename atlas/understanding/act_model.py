@@ -63,7 +63,10 @@ class ActInput:
 
 
 def corpus_lines(language: str) -> Sequence[str]:
-    """Return what is taught of a language, sorted: which file holds a line is for its reader alone. None: no lines."""
+    """Return what is taught of a language, sorted: which file holds a line is for its reader alone.
+
+    Of a language without a corpus there are none.
+    """
     files = (CORPUS / language).glob("*.txt")
     return sorted(line for file in files for line in file.read_text(encoding="utf-8").splitlines())
 

@@ -72,9 +72,13 @@ class WrittenLanguage:
 
 def open_written_language(languages: Sequence[str]) -> WrittenLanguage:
     """Return what knows these languages apart, those that have sentences to learn from. Takes a third of a second."""
-    lines = {language: corpus_lines(language) for language in languages}
+    corpora = {language: corpus_lines(language) for language in languages}
     return WrittenLanguage(
-        {language: _Vocabulary(line.rpartition("\t")[2] for line in its) for language, its in lines.items() if its}
+        {
+            language: _Vocabulary(line.rpartition("\t")[2] for line in lines)
+            for language, lines in corpora.items()
+            if lines
+        }
     )
 
 
