@@ -41,7 +41,7 @@ from tests import slow
 gc.disable()
 Row = TypeVar("Row")
 TESTS = Path(__file__).parent
-SENTENCES = ("agents", "hearing", "understanding")  # folders of tests
+SENTENCE_FOLDERS = ("agents", "hearing", "understanding")  # their tests read sentences
 ROOT = TESTS.parent
 # Machines stall: how long an example takes says nothing. `./check` tries more examples than `./check --quick`.
 UNHURRIED = {"deadline": None, "suppress_health_check": [HealthCheck.too_slow]}
@@ -75,13 +75,13 @@ MEMORY = Path("/dev/shm")
 os.environ["ATLAS_GATEWAY_HTTPS_HOST"] = ""
 
 
-left: list[int] = []  # by each worker, to the full check
-seconds: dict[str, float] = {}  # that each test took
+left_counts: list[int] = []  # how many tests each worker left to the full check
+test_seconds: dict[str, float] = {}  # that each test took
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     """Measure which tests take long: see tests/slow.py."""
-    parser.addoption("--measure", action="store_true", help="write tests/slow.txt anew")
+    parser.addoption("--measure", action="store_true", help="write tests/slow.txt anew; needs -n")
 
 
 @pytest.hookimpl(tryfirst=True)
@@ -107,13 +107,17 @@ def share_of(number: int, workers: int) -> list[str]:
     Those that read sentences come first: a grammar takes seconds. How long a file is tells how much work it is. Those
     that wait, for they serve a house, are dealt out in turn to all but the first, who has the grammars to read.
     """
-    files = sorted(TESTS.rglob("test_*.py"), key=lambda file: (file.parent.name not in SENTENCES, file))
+    files = sorted(TESTS.rglob("test_*.py"), key=lambda file: (file.parent.name not in SENTENCE_FOLDERS, file))
     waiting = [file for file in files if file.parent.name in ("gateway", "cli", "push")]
     working = [file for file in files if file not in waiting]
     ends = list(accumulate(map(_weight, working)))
     share = [file for file, end in zip(working, ends, strict=True) if (end - 1) * workers // ends[-1] == number]
-    of_houses = range(workers)[1:] or range(1)
-    dealt = sorted(waiting, key=_weight)[of_houses.index(number) :: len(of_houses)] if number in of_houses else []
+    house_workers = range(workers)[1:] or range(1)
+    dealt = (
+        sorted(waiting, key=_weight)[house_workers.index(number) :: len(house_workers)]
+        if number in house_workers
+        else []
+    )
     return [str(file) for file in (*share, *dealt)]
 
 
@@ -136,7 +140,7 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     if config.option.measure:
         items += items  # the first time, a test may pay for what others use too
     elif os.environ.get("ATLAS_EXAMPLES") == "quick":
-        wanted = slow.quick([item.nodeid for item in items], slow.slow_tests())
+        wanted = slow.quick_ones([item.nodeid for item in items], slow.slow_tests())
         config.workeroutput["left"] = len(items) - len(wanted)  # type: ignore[attr-defined]
         items[:] = [item for item in items if item.nodeid in wanted]
 
@@ -144,27 +148,27 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 @pytest.hookimpl(optionalhook=True)
 def pytest_testnodedown(node: Any) -> None:
     """Count what the workers left."""
-    left.append(getattr(node, "workeroutput", {}).get("left", 0))
+    left_counts.append(getattr(node, "workeroutput", {}).get("left", 0))
 
 
 def pytest_terminal_summary(terminalreporter: Any) -> None:
     """Say how much was left to the full check, and write down what was measured."""
-    if sum(left):
-        terminalreporter.write_line(f"LEFT TO THE FULL CHECK: {sum(left)} tests that take long (tests/slow.txt)")
-    if terminalreporter.config.option.measure:
-        slow.write(seconds)
+    if sum(left_counts):
+        terminalreporter.write_line(f"LEFT TO THE FULL CHECK: {sum(left_counts)} tests that take long (tests/slow.txt)")
+    if terminalreporter.config.option.measure and test_seconds:  # none are measured without workers
+        slow.write(test_seconds)
 
 
 def pytest_runtest_protocol(item: pytest.Item, nextitem: pytest.Item | None) -> bool | None:
     """Have a worker send one message for a test that passes, not five: they cost as much as most tests."""
     if not hasattr(item.config, "workerinput"):
         return None
-    began, before = time.monotonic(), os.times()
+    start_seconds, start_times = time.monotonic(), os.times()
     reports = runtestprotocol(item, log=False, nextitem=nextitem)
-    waited, worked = time.monotonic() - began, sum(os.times()[:4]) - sum(before[:4])
+    wall_seconds, processor_seconds = time.monotonic() - start_seconds, sum(os.times()[:4]) - sum(start_times[:4])
     for report in reports:
         if report.when == "call" or not report.passed:
-            report.seconds = max(worked, waited / slow.AT_ONCE)
+            report.seconds = max(processor_seconds, wall_seconds / slow.WAITING_AT_ONCE)
             item.ihook.pytest_runtest_logreport(report=report)
     return True
 
@@ -172,7 +176,7 @@ def pytest_runtest_protocol(item: pytest.Item, nextitem: pytest.Item | None) -> 
 def pytest_runtest_logreport(report: pytest.TestReport) -> None:
     """Note what a test took, the last time that it ran."""
     if hasattr(report, "seconds"):
-        seconds[report.nodeid] = report.seconds
+        test_seconds[report.nodeid] = report.seconds
 
 
 def pytest_collection_finish() -> None:

@@ -12,8 +12,8 @@ from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
 
-SLOW_SECONDS = 0.08
-AT_ONCE = 4
+SLOW_SECONDS = 0.08  # of a processor: so long take few tests, and more than a third of all the time
+WAITING_AT_ONCE = 4
 FILE = Path(__file__).with_name("slow.txt")
 
 
@@ -22,18 +22,18 @@ def test_of(nodeid: str) -> str:
     return nodeid.removeprefix("tests/").partition("[")[0]
 
 
-def quick(nodeids: Sequence[str], slow: Collection[str]) -> Collection[str]:
+def quick_ones(nodeids: Sequence[str], slow: Collection[str]) -> Collection[str]:
     """Return those of them that are tried while somebody waits."""
     rows = Counter(map(test_of, nodeids))
-    of_file: dict[str, str] = {}
-    of_test: dict[str, str] = {}
+    first_of_file: dict[str, str] = {}
+    first_of_test: dict[str, str] = {}
     for nodeid in nodeids:
-        of_file.setdefault(nodeid.partition("::")[0], nodeid)
-        of_test.setdefault(test_of(nodeid), nodeid)
+        first_of_file.setdefault(nodeid.partition("::")[0], nodeid)
+        first_of_test.setdefault(test_of(nodeid), nodeid)
     wanted = {nodeid for nodeid in nodeids if test_of(nodeid) not in slow}
-    wanted |= {nodeid for test, nodeid in of_test.items() if rows[test] > 1}
+    wanted |= {nodeid for test, nodeid in first_of_test.items() if rows[test] > 1}
     files = {nodeid.partition("::")[0] for nodeid in wanted}
-    return wanted | {nodeid for file, nodeid in of_file.items() if file not in files}
+    return wanted | {nodeid for file, nodeid in first_of_file.items() if file not in files}
 
 
 def slow_tests() -> frozenset[str]:
@@ -43,7 +43,8 @@ def slow_tests() -> frozenset[str]:
 
 def write(seconds: Mapping[str, float]) -> None:
     """Write down which tests take long, given what each of their rows took."""
-    whole: Counter[str] = Counter()
-    for nodeid, taken in seconds.items():
-        whole[test_of(nodeid)] += taken  # type: ignore[assignment]
-    FILE.write_text("".join(f"{test}\n" for test in sorted(whole) if whole[test] > SLOW_SECONDS), encoding="utf-8")
+    all_rows: dict[str, float] = {}
+    for nodeid, one_row in seconds.items():
+        all_rows[test_of(nodeid)] = all_rows.get(test_of(nodeid), 0.0) + one_row
+    tests = (test for test in sorted(all_rows) if all_rows[test] > SLOW_SECONDS)
+    FILE.write_text("".join(f"{test}\n" for test in tests), encoding="utf-8")

@@ -31,7 +31,7 @@ def test_the_quick_check_leaves_out_what_takes_long_but_for_a_first_row_and_one_
     short, rows, long = "tests/a.py::short[1]", [f"tests/a.py::rows[{row}]" for row in "xyz"], "tests/a.py::long"
     alone = ["tests/b.py::first", "tests/b.py::second"]
     listed = {"a.py::rows", "a.py::long", "b.py::first", "b.py::second", "a.py::gone"}
-    assert slow.quick([long, short, *rows, *alone], listed) == {short, rows[0], alone[0]}
+    assert slow.quick_ones([long, short, *rows, *alone], listed) == {short, rows[0], alone[0]}
 
 
 def test_a_test_takes_long_when_its_rows_do_together(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
