@@ -26,18 +26,18 @@ def for_a_while(commands: Sequence[Command]) -> tuple[Command, ...]:
     return (*now, *then)
 
 
-def switched_back(commands: Sequence[Command]) -> tuple[Command, ...]:
-    """Return what ends deeds that go on: what was turned on goes off, what plays stops, all else is put back."""
-    return tuple(_end(one, "") for one in commands)
-
-
 def with_end(commands: Sequence[Command], when: Mapping[str, Any], end: EndState = "") -> tuple[Command, ...]:
-    """Return deeds, and what ends each then: what was turned on goes off, what plays stops, all else is put back.
+    """Return deeds, and what ends each then."""
+    return (*commands, *(one.later(**when) for one in ends_of(commands, end)))
+
+
+def ends_of(commands: Sequence[Command], end: EndState = "") -> tuple[Command, ...]:
+    """Return what ends deeds that go on: what was turned on goes off, what plays stops, all else is put back.
 
     Where `end` is "back" what was turned on is put back as well, for it may have been on before; where it is "off" what
     was set goes off.
     """
-    return (*commands, *(_end(one, end).later(**when) for one in commands))
+    return tuple(_end(one, end) for one in commands)
 
 
 def _end(command: Command, end: EndState) -> Command:

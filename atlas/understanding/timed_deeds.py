@@ -19,7 +19,7 @@ from atlas.understanding import durations, moments
 from atlas.understanding.command_traits import of_home, only_look, opens_up
 from atlas.understanding.dialogue import UNDO
 from atlas.understanding.dialogue_turn import DialogueTurn, SpokenTurn, Understand
-from atlas.understanding.lasting_deeds import EndState, switched_back, with_end
+from atlas.understanding.lasting_deeds import EndState, ends_of, with_end
 from atlas.understanding.meaning import NO_DEED, TurnMeaning
 from atlas.understanding.moments import MomentPart
 from atlas.understanding.patterns import pattern
@@ -147,7 +147,7 @@ class TimedDeeds:
         plain = all(one.tool == "home.play" or (one.tool == "home.turn" and one.arguments.get("on")) for one in deeds)
         if not of_home(deeds) or (len(deeds) > 1 and (back or not plain)) or {one.tool for one in deeds} & _LASTING:
             return None
-        ends = (Command(UNDO, {}),) if back or not plain else switched_back(deeds)
+        ends = (Command(UNDO, {}),) if back or not plain else ends_of(deeds)
         return self._later(TurnMeaning(commands=ends), times[_mark(_named(match, "time"))].when)
 
     def _from_till(self, text: str, times: Sequence[SpokenTime], turn: DialogueTurn) -> TurnMeaning | None:
