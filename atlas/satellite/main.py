@@ -160,7 +160,7 @@ async def run(settings: SatelliteSettings) -> None:
         microphone = Microphone(settings.microphone, system)
 
         def take(message: Json) -> None:
-            microphone.attend()  # the echo canceller is to hear of what is played what was recorded with it
+            microphone.attend()  # what was recorded up to now holds no echo of what this may play
             room.take(message)
 
         link = Link(settings, take, room.connected)

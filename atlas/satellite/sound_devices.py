@@ -90,7 +90,10 @@ class Microphone:
             self._pipe.attend()
 
     async def run(self, hear: Callable[[AudioChunk], bool | None]) -> None:
-        """Give every chunk at `HEARING_RATE`, mono, to `hear`, until cancelled; some while after it said: all quiet."""
+        """Give every chunk at `HEARING_RATE`, mono, to `hear`, until cancelled.
+
+        Where that returns that the room is quiet, those that follow may come together, `REST_SECONDS` later.
+        """
         failures = 0
         while True:
             heard, last_words = await self._once(hear)
@@ -123,7 +126,8 @@ class Microphone:
         with reading, writing:
             async with _program(self._command, stdout=writing.fileno()) as process:
                 writing.close()
-                self._pipe = _Pipe(reading.fileno(), take, min(REST_SECONDS, READ_BYTES / 2 / second_bytes))
+                rest_seconds = min(REST_SECONDS, READ_BYTES / 2 / second_bytes)  # a pipe that is full loses sound
+                self._pipe = _Pipe(reading.fileno(), take, rest_seconds)
                 await self._pipe.read()
                 return is_heard, await _last_words(process)
 

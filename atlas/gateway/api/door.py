@@ -57,7 +57,7 @@ def build(
     api = _bare()
     api.router.routes.extend(_routes())
     api.state.house, api.state.pace, api.state.doctor = house, pace, anyio.Lock()
-    api.state.page_pace = Pace()  # of its own: a page that fails is still to search
+    api.state.page_pace = Pace()  # of its own: a page that fails takes nothing from what its device may search
     api.state.pairings, api.state.files, api.state.secure = pairings, files, secure
     described = DescribedApi(api)
     api.add_route("/openapi.json", described.document, include_in_schema=False)
