@@ -82,10 +82,10 @@ def settings(call: Call, target: DeviceTarget, values: Mapping[str, Any], unit: 
     if len(deeds) > 1:
         return deeds  # "twenty everywhere" is how loud they are, and turns on none of them
     [(device, state)] = deeds
-    return [(device, _heard(call, device, state))]
+    return [(device, _audible(call, device, state))]
 
 
-def _heard(call: Call, device: Device, wanted: State) -> State:
+def _audible(call: Call, device: Device, wanted: State) -> State:
     """Return a setting with its player on, where that is to be as loud as nobody could hear: "the radio to forty".
 
     Raises `ToolFailed` for one that the rules keep from playing.
