@@ -48,7 +48,7 @@ class Corrections:
         amended: Mapping[str, str] = tables.get("acts", {}).get("amended", {})
         self._changes_to, self._of_moments = amended.get("label", ""), pattern(amended, "bare")
         self._surely_amends, self._beside_values = pattern(amended, "says"), pattern(amended, "beside")
-        self._rest_right = pattern(amended, "rest_right")
+        self._rest_right, self._tells_time = pattern(amended, "rest_right"), pattern(amended, "tells_time")
         self._corrects, self._corrects_one = act_pattern(tables, "corrects"), act_pattern(tables, "corrects_one")
         self._all_the_way, self._part_way = act_pattern(tables, "all_the_way"), act_pattern(tables, "part_way")
         self._amount_anew, self._of_kind = act_pattern(tables, "amount_anew"), act_pattern(tables, "of_kind")
@@ -154,7 +154,8 @@ class Corrections:
         if way is None or len(values) != 1 or values[0] == (MOST if any(way.groupdict().values()) else 0):
             return None
         wishes = self._sentences.commands(others, turn.names, turn.room)
-        return None if wishes or others.rstrip().endswith("?") else leaning((Command(UNDO, {}),))
+        calls = self._sentences.frames.calls_somebody(text, turn.names)
+        return None if wishes or calls or others.rstrip().endswith("?") else leaning((Command(UNDO, {}),))
 
     def still_here(self, turn: DialogueTurn) -> TurnMeaning | None:
         """Return the lights as they were where somebody still is, and nowhere else: "hey, I'm still reading in here".
@@ -247,9 +248,10 @@ class Corrections:
             return None
         items, names = [str(one) for one in last.arguments.get("items", ())], turn.names
         kind = next(filter(None, match.groupdict().values())).replace(",", "")
+        spoken, people = {*kind.casefold().split()}, {one.casefold() for one in names.people}
         listed = {thing.name.casefold() for one in turn.exchanges for thing in one.things if thing.topic == "lists"}
         known = self._sentences.commands(turn.heard.text, names, turn.room) or moments.find(kind)
-        if len(items) != 1 or known or listed & {*kind.casefold().split()} or any(map(str.isdigit, kind)):
+        if len(items) != 1 or known or (listed | people) & spoken or any(map(str.isdigit, kind)):
             return None
         anew = {**last.arguments, "items": [f"{items[0]} ({kind})"]}
         return leaning((Command(UNDO, {}), Command(last.name, anew)))
@@ -258,7 +260,7 @@ class Corrections:
         """Return the task just spoken of, for somebody else: "give that one to Marcus"."""
         match = self._given_to.match(turn.heard.text.strip(" .,!"))
         tasks = [one for one in turn.last.things if one.topic == "tasks"]
-        if match is None or len(tasks) != 1:
+        if match is None or len(tasks) != 1 or turn.heard.text.rstrip().endswith("?"):
             return None
         name = next(filter(None, match.groupdict().values()))
         person = next((one for one in turn.names.people if one.casefold() == name.casefold()), "")
@@ -389,6 +391,8 @@ class Corrections:
         first, ends, rest = turn.text.partition(". ")
         if not ends or len(first.split()) > FEW_WORDS or self._sentences.grammar.is_negated(rest, turn.names):
             return ""
+        if self._tells_time.search(rest):
+            return ""  # "ten to six. Goodness, it's late"
         parse = self._sentences.parse(rest, turn.names, turn.room)
         silent = parse.act in ("nothing", "talk") and not self._sentences.commands(rest, turn.names, turn.room)
         return first if silent and not parse.new_values() else ""
