@@ -76,6 +76,7 @@ class Continuations:
         self._takes_back_done, self._tells_when = pattern(called_off, "done"), pattern(called_off, "tells_when")
         self._any_event = pattern(sentences.grammar.tables, "any_event")
         self._cancel_it: str = called_off.get("means", "")
+        self._put_back: str = sentences.grammar.tables["dialogue"].get("put_back", "")
         self._says_when: str = sentences.grammar.tables.get("timed_deeds", {}).get("says_when", "")
 
     # ── answers ─────────────────────────────────────────────────────────────────────────────────────
@@ -360,15 +361,21 @@ class Continuations:
             return None  # "leave it, but move the other one to nine"; "forget it, make it eight"
         if not is_to_come and match.groupdict().get("unneeded") and last.arguments.get("on") is not True:
             return None  # "I don't need it": the lamp that was put out
-        if not is_to_come:
-            return leaning((Command(UNDO, {}),) * sum(turn.last.changed)) if all(turn.last.changed) else None
+        if not is_to_come and not all(turn.last.changed):
+            return None
+        if not is_to_come:  # with words beside it, it may be said to somebody else: "forget it, Sam, you're not going"
+            undone = (Command(UNDO, {}),) * sum(turn.last.changed)
+            return self._questions.whether(self._put_back, undone) if reason else leaning(undone)
         commands_of = self._sentences.commands_in(turn.names, turn.room)
         meant = self._dialogue.referring(self._cancel_it, turn.exchanges, commands_of, turn.names, turn.room)
         cancels = meant if isinstance(meant, tuple) and len(meant) == 1 else (Command(UNDO, {}),)
         again = any(
             part.kind == "often" for one in moments.find(str(last.arguments.get(row.when))) for part in one.parts
         )
-        surely = outright or self._taken_over.search(reason) or (match["surely"] and not reason)
+        surely = self._taken_over.search(reason) or ((outright or match["surely"]) and not reason)
+        surely = surely or (
+            outright and last.name == LATER
+        )  # but an alarm never on words that somebody else may be told
         surely = surely and not again  # of a series only the next may be meant
         return leaning(cancels) if surely else self._questions.whether(self._cancel_it, cancels)
 
