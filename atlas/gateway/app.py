@@ -49,7 +49,6 @@ from atlas.gateway.guard import HEALTH, Guard
 from atlas.gateway.https import SecureDoor, SecureListener
 from atlas.gateway.invitations import Pairings
 from atlas.gateway.live import OpenConnections
-from atlas.gateway.past_pace import Pace
 from atlas.house import House
 
 WEBSOCKET_BYTES = 16 * 1024 * 1024  # the wire's own upper bound; the realtime door refuses less, and says why
@@ -67,7 +66,7 @@ DRAIN_SECONDS = 2  # what replies under way get when Atlas stops
 
 def build(house: House, secure: SecureListener | None = None, setup_code: str = "") -> Starlette:
     """Return the app: every URL, and what happens to those that go wrong."""
-    files, secrets, pace, guesses = FileWork(), Secrets(), Pace(), Guesses()
+    files, secrets, guesses = FileWork(), Secrets(), Guesses()
     pairings = Pairings(house.devices, setup_code) if house.devices else None
     app = Starlette(
         routes=[
@@ -79,7 +78,7 @@ def build(house: House, secure: SecureListener | None = None, setup_code: str = 
             *realtime.routes(house, files),  # /v1/realtime
             *realtime_webrtc.routes(),  # /v1/realtime/calls, …/{id}/hangup
             *realtime_secrets.routes(house, secrets),  # /v1/realtime/client_secrets
-            Mount("/api", door.build(house, pace, pairings, files, secure)),  # the house's own data: see /api/
+            Mount("/api", door.build(house, pairings, files, secure)),  # the house's own data: see /api/
             *(pairing.routes(pairings, guesses) if pairings else ()),  # /pair
             *(trust.routes(secure, house.config.house.language) if secure else ()),  # /ca/
             *page.routes(),  # / and its files

@@ -6,11 +6,11 @@ import json
 from datetime import datetime, tzinfo
 from typing import Any
 
+from anyio import CapacityLimiter
 from starlette.requests import Request
 from starlette.responses import Response
 
 from atlas.errors import RequestError
-from atlas.gateway.past_pace import Pace
 from atlas.gateway.wire import Stream, Write
 from atlas.house import House
 from atlas.store.conversations import OF_DEVICE
@@ -18,20 +18,21 @@ from atlas.store.memory import Memory
 from atlas.store.recall import RememberedTurn, TimeSpan, Whose
 
 LONGEST_SECONDS = 10 * 366 * 86_400
+EXPORTS_AT_ONCE = 2
 PAGE = 200  # exchanges that are read at once
 
 
 def exported(
-    request: Request, house: House, pace: Pace, kind: str, memory: Memory, whose: Whose, span: TimeSpan
+    request: Request, house: House, exports: CapacityLimiter, kind: str, memory: Memory, whose: Whose, span: TimeSpan
 ) -> Response:
     """Return a file of everything that was said, "jsonl" or "markdown", written while it is read."""
     media, ending = ("application/x-ndjson", "jsonl") if kind == "jsonl" else ("text/markdown; charset=utf-8", "md")
     as_text = as_json_line if kind == "jsonl" else Markdown().text
 
     async def write_all(write: Write) -> None:
-        if pace.exports.available_tokens < 1:
+        if exports.available_tokens < 1:
             raise RequestError("two exports are under way", code="overloaded", hint="try again when they are done")
-        async with pace.exports:
+        async with exports:
             after = 0
             while page := await memory.exchanges(whose, span, after=after, most=PAGE):
                 await write("".join(as_text(one, house.zone) for one in page).encode())

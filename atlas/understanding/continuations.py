@@ -341,31 +341,20 @@ class Continuations:
     def called_off(self, turn: DialogueTurn) -> TurnMeaning | None:
         """Return the cancelling of what was just set and has not come yet: "don't bother, Grandad's going to do it".
 
-        "Leave it" may also mean that it is right as it is: that is asked, but where somebody else does it. What was
-        done is taken back where words surely say so: "the news is on in a minute, so no, not after all".
+        "Leave it" may also mean that it is right as it is: that is asked, but where somebody else does it.
         """
         last = turn.last.last
         if last is None or not turn.last.changed[-1]:
             return None
         row = self._table.of(last.name)
-        is_to_come = (row.adds or last.name == LATER) and (row.when or row.length)
-        way = self._calls_off if is_to_come else self._takes_back_done
-        match = way.fullmatch(turn.heard.text.strip(" .,!")[:LONGEST_CHARACTERS])
-        if match is None or not (is_to_come or turn.last.of_devices):
+        if not ((row.adds or last.name == LATER) and (row.when or row.length)):
+            return self._done_called_off(turn, last)
+        match = self._calls_off.fullmatch(turn.heard.text.strip(" .,!")[:LONGEST_CHARACTERS])
+        if match is None:
             return None
-        reason = " ".join(filter(None, (match["because"], match["why"])))
-        others = (one.tool.rpartition(".")[2] for one in self._sentences.commands(reason, turn.names, turn.room))
-        outright = match.groupdict().get("outright")
-        telling = {"day", "clock", "length"} if not is_to_come else {"day"} if outright else set[str]()
-        if not all(deed in TAKING_AWAY for deed in others) or self._has_value(reason, telling):
+        reason, outright = _reason_in(match), match.groupdict().get("outright")
+        if self._wishes_more(reason, {"day"} if outright else frozenset(), turn):
             return None  # "leave it, but move the other one to nine"; "forget it, make it eight"
-        if not is_to_come and match.groupdict().get("unneeded") and last.arguments.get("on") is not True:
-            return None  # "I don't need it": the lamp that was put out
-        if not is_to_come and not all(turn.last.changed):
-            return None
-        if not is_to_come:  # with words beside it, it may be said to somebody else: "forget it, Sam, you're not going"
-            undone = (Command(UNDO, {}),) * sum(turn.last.changed)
-            return self._questions.whether(self._put_back, undone) if reason else leaning(undone)
         commands_of = self._sentences.commands_in(turn.names, turn.room)
         meant = self._dialogue.referring(self._cancel_it, turn.exchanges, commands_of, turn.names, turn.room)
         cancels = meant if isinstance(meant, tuple) and len(meant) == 1 else (Command(UNDO, {}),)
@@ -373,21 +362,38 @@ class Continuations:
             part.kind == "often" for one in moments.find(str(last.arguments.get(row.when))) for part in one.parts
         )
         surely = self._taken_over.search(reason) or ((outright or match["surely"]) and not reason)
-        surely = surely or (
-            outright and last.name == LATER
-        )  # but an alarm never on words that somebody else may be told
-        surely = surely and not again  # of a series only the next may be meant
+        # An alarm is never dropped on words that somebody else may be told: "forget it, Sam, you're not going".
+        surely = (surely or (outright and last.name == LATER)) and not again  # of a series only the next may be meant
         return leaning(cancels) if surely else self._questions.whether(self._cancel_it, cancels)
 
-    def _has_value(self, reason: str, telling: Collection[str]) -> bool:
-        """Whether why something is called off may be a wish for another time; "tomorrow is a holiday" is none.
+    def _done_called_off(self, turn: DialogueTurn, last: ToolCall) -> TurnMeaning | None:
+        """Return the taking back of what was done, where words surely say so: "so no, not after all".
 
-        `telling`: what parts of a moment a reason may have. What was done already has no time.
+        With a reason beside them they may be told to somebody else, so that is asked.
         """
+        match = self._takes_back_done.fullmatch(turn.heard.text.strip(" .,!")[:LONGEST_CHARACTERS])
+        if match is None or not turn.last.of_devices or not all(turn.last.changed):
+            return None
+        reason = _reason_in(match)
+        if self._wishes_more(reason, {"day", "clock", "length"}, turn):
+            return None
+        if match.groupdict().get("unneeded") and last.arguments.get("on") is not True:
+            return None  # "I don't need it": the lamp that was put out
+        undone = (Command(UNDO, {}),) * sum(turn.last.changed)
+        return self._questions.whether(self._put_back, undone) if reason else leaning(undone)
+
+    def _wishes_more(self, reason: str, reason_kinds: Collection[str], turn: DialogueTurn) -> bool:
+        """Whether why something is called off may be another wish; "tomorrow is a holiday" is none.
+
+        `reason_kinds`: which parts of a moment a reason may have. What was done already has no time.
+        """
+        others = (one.tool.rpartition(".")[2] for one in self._sentences.commands(reason, turn.names, turn.room))
+        if not all(deed in TAKING_AWAY for deed in others):
+            return True
         frames = self._sentences.frames
         for piece in frames.pieces(reason):
             kinds = {part.kind for one in moments.find(piece) for part in one.parts}
-            if frames.has_value(piece) and not (kinds and kinds <= {*telling} and self._tells_when.search(piece)):
+            if frames.has_value(piece) and not (kinds and kinds <= {*reason_kinds} and self._tells_when.search(piece)):
                 return True
         return False
 
@@ -613,3 +619,8 @@ def _passing_on(words: WordsForAnother, person: str) -> Command:
     where = {"room": words.room} if words.room and not words.left else {}
     whom = {"person": person} if person else {}
     return Command(LEAVE if words.left and person else BROADCAST, {"text": words.text, **whom, **where})
+
+
+def _reason_in(match: re.Match[str]) -> str:
+    """Return why something is called off, before or behind the words that do so."""
+    return " ".join(filter(None, (match["because"], match["why"])))

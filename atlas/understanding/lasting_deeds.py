@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, Literal
 
+from atlas.understanding.dialogue import UNDO
 from atlas.understanding.home_tools import TARGETS
 from atlas.understanding.slots import LATER, Command, for_now
 
-UNDO = "history.undo"
 EndState = Literal["", "back", "off"]  # as it is said: "… and then back", "… and then off"
 _ENDS = {"home.open": "home.close"}  # never the other way: what is shut or locked is not opened when nobody looks
 

@@ -30,7 +30,7 @@ LONGEST_CHARACTERS = 200
 MOST_TIMES = 3
 _TIME = re.compile(r"[@#](\d)")
 _LENGTH = re.compile(r"(?P<time>#\d)")
-_LASTING = frozenset({"home.lock", "home.unlock", "home.scene"})  # their end is nobody's to guess
+_WITHOUT_END = frozenset({"home.lock", "home.unlock", "home.scene"})  # their end is nobody's to guess
 _CLOSES = re.compile(r"[@#]\d\W*$")
 _CLAUSE = re.compile(r"[,.;:!?]")
 _EDGES = " ,.;:!?"
@@ -145,7 +145,7 @@ class TimedDeeds:
             return None
         deeds = [Command(call.name, call.arguments) for call in last.calls]
         plain = all(one.tool == "home.play" or (one.tool == "home.turn" and one.arguments.get("on")) for one in deeds)
-        if not of_home(deeds) or (len(deeds) > 1 and (back or not plain)) or {one.tool for one in deeds} & _LASTING:
+        if not of_home(deeds) or (len(deeds) > 1 and (back or not plain)) or {one.tool for one in deeds} & _WITHOUT_END:
             return None
         ends = (Command(UNDO, {}),) if back or not plain else ends_of(deeds)
         return self._later(TurnMeaning(commands=ends), times[_mark(_named(match, "time"))].when)

@@ -35,6 +35,7 @@ from atlas.understanding.follow_ups import FollowUps
 from atlas.understanding.frames import Frames
 from atlas.understanding.grammar import OPEN_COMMAND_SECONDS, Command, Grammar
 from atlas.understanding.hesitations import Hesitations
+from atlas.understanding.item_corrections import ItemCorrections
 from atlas.understanding.meaning import NO_DEED, TurnMeaning
 from atlas.understanding.names import NOBODY, Names
 from atlas.understanding.parser import Parser
@@ -145,7 +146,7 @@ class Reader:
         self._scopes = scopes = Scopes(sentences, turns, questions, wanted)
         self._restrained = RestrainedDeeds(sentences, questions, wanted)
         self._remarks = Remarks(sentences, questions)
-        corrections = Corrections(sentences, turns, slips, questions)
+        corrections, items = Corrections(sentences, turns, slips, questions), ItemCorrections(sentences)
         self._timed_deeds = timed_deeds = TimedDeeds(sentences, wanted)
         self._wishes_in_turn = WishesInTurn(tables.get("wishes_in_turn", {}), sentences, wanted)
         self._goes_on = goes_on = Continuations(sentences, turns, scopes, questions, words, read_whole)
@@ -167,8 +168,8 @@ class Reader:
             *(goes_on.answer, goes_on.which_device, goes_on.nowhere),
             *(goes_on.at_another_time, requests.mere_yes, goes_on.one_of_several),
             *(corrections.all_the_way, corrections.not_so_far, corrections.instead),
-            *(corrections.another_amount, corrections.amount_of_one, corrections.of_what_kind),
-            *(corrections.given_to, corrections.due_by, corrections.another_thing),
+            *(items.another_amount, items.amount_of_one, items.of_what_kind),
+            *(items.given_to, items.due_by, items.another_thing),
             goes_on.how_much_of_nothing,
             *(corrections.with_the_rest_right, corrections.set_anew),
             *(corrections.of_last_deed, corrections.as_parsed),

@@ -15,7 +15,7 @@ import pytest
 from atlas.config import Config
 from atlas.conversation import Actor, Message, ToolCall
 from atlas.gateway.conversations import PAGE, Markdown, as_json_line
-from atlas.gateway.past_pace import ALLOWANCE, COSTS
+from atlas.gateway.device_pace import ALLOWANCE, COSTS
 from atlas.store.conversations import conversation_of
 from atlas.store.recall import RememberedMessage, RememberedTurn
 from atlas.store.turns import TurnRecord

@@ -24,7 +24,7 @@ from atlas.gateway.api.caller import EVERYBODY, AdmitToTools, Caller, usual_agen
 from atlas.gateway.api.resource import resource
 from atlas.gateway.api.shapes import NAME_CHARACTERS, ApiReply
 from atlas.gateway.conversations import LONGEST_SECONDS, exported
-from atlas.gateway.past_pace import COSTS
+from atlas.gateway.device_pace import COSTS
 from atlas.store.devices import TERMINAL_TALK
 from atlas.store.forgetting import Forgotten
 from atlas.store.memory import Memory
@@ -266,10 +266,9 @@ async def export_conversations(
     until: Moment = None,
 ) -> Response:
     """Download everything that was said, as JSON lines or as Markdown."""
-    pace = request.app.state.pace
-    pace.take(past.caller.actor.device, COSTS["export"])
+    request.app.state.pace.take(past.caller.actor.device, COSTS["export"])
     whose = past.memory, past.whose, _span(past, since, until)
-    return exported(request, past.caller.house, pace, file_format, *whose)
+    return exported(request, past.caller.house, request.app.state.exports, file_format, *whose)
 
 
 @router.delete("")

@@ -27,11 +27,12 @@ from atlas.gateway import api as resources
 from atlas.gateway import failures
 from atlas.gateway.api.caller import Admission, NeedsYes, ask_values
 from atlas.gateway.api.shapes import ErrorReply
+from atlas.gateway.conversations import EXPORTS_AT_ONCE
+from atlas.gateway.device_pace import DevicePace
 from atlas.gateway.failures import PREFIX, HttpFailure
 from atlas.gateway.files import FileWork
 from atlas.gateway.https import SecureListener
 from atlas.gateway.invitations import Pairings
-from atlas.gateway.past_pace import Pace
 from atlas.house import House
 
 
@@ -50,14 +51,13 @@ DESCRIPTION = (
 )
 
 
-def build(
-    house: House, pace: Pace, pairings: Pairings | None, files: FileWork, secure: SecureListener | None = None
-) -> FastAPI:
+def build(house: House, pairings: Pairings | None, files: FileWork, secure: SecureListener | None = None) -> FastAPI:
     """Return the API of a house, to be mounted at `/api`."""
     api = _bare()
     api.router.routes.extend(_routes())
-    api.state.house, api.state.pace, api.state.doctor = house, pace, anyio.Lock()
-    api.state.page_pace = Pace()  # of its own: a page that fails takes nothing from what its device may search
+    api.state.house, api.state.doctor = house, anyio.Lock()
+    api.state.pace, api.state.exports = DevicePace(), anyio.CapacityLimiter(EXPORTS_AT_ONCE)
+    api.state.page_pace = DevicePace()  # of its own: a page that fails takes nothing from what its device may search
     api.state.pairings, api.state.files, api.state.secure = pairings, files, secure
     described = DescribedApi(api)
     api.add_route("/openapi.json", described.document, include_in_schema=False)

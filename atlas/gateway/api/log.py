@@ -14,7 +14,7 @@ from pydantic import Field
 from atlas.gateway.api.caller import AnyCaller, OwnerCaller
 from atlas.gateway.api.resource import resource
 from atlas.gateway.api.shapes import ApiReply, Body
-from atlas.gateway.past_pace import COSTS
+from atlas.gateway.device_pace import COSTS
 
 router = resource("log", asks=False)
 log = logging.getLogger("atlas")

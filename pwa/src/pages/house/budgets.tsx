@@ -1,16 +1,13 @@
 /** What a day allows: how much agents may do, changed in a form that tells what the last week would have come to. */
 
 import { useState } from "preact/hooks";
-import type { AgentsReply, BudgetItem, PolicySaved, RulesReply, UsageDaysReply } from "../../api.ts";
-import { request } from "../../house/api.ts";
+import type { AgentsReply, BudgetItem, RulesReply, UsageDaysReply } from "../../api.ts";
 import { useLive } from "../../house/live.ts";
 import { agentName } from "../../parts/agent-switch.tsx";
 import { numberOf } from "../../parts/amounts.ts";
 import { useFormResult } from "../../parts/form-result.ts";
-import { FormTrouble } from "../../parts/form-trouble.tsx";
-import { Sheet } from "../../parts/sheet.tsx";
 import { words } from "../../strings/index.ts";
-import { ChangeOrRemove, Chips, idOf, named, tellSaved } from "./policy-parts.tsx";
+import { ChangeOrRemove, Chips, idOf, named, RowSheet, saveRow } from "./policy-parts.tsx";
 import { fits } from "./tool-groups.ts";
 
 export interface BudgetWish {
@@ -77,60 +74,51 @@ export function BudgetSheet({ wish: { budget, removes }, budgets, onClose }: Bud
     void run(async () => {
       if (!agents.length) return { state: "done", ok: false, sentence: say.nobody };
       const id = budget?.id ?? idOf(`a day of ${agents.join(" ")}`, budgets);
-      const values = removes ? undefined : { agents, units_per_day: units };
-      tellSaved(await request<PolicySaved>(`/api/budgets/${id}`, values, removes ? "DELETE" : "PUT"));
+      await saveRow("budgets", id, removes ? undefined : { agents, units_per_day: units });
       onClose(true);
       return { state: "none" };
     });
   }
   return (
-    <Sheet title={say.titles[removes ? "remove" : budget ? "change" : "add"]} onClose={() => onClose(false)}>
-      <form
-        class="fields"
-        onSubmit={(event) => {
-          event.preventDefault();
-          save();
-        }}
-      >
-        {removes ? (
-          budget && <p class="name">{namesOf(budget)}</p>
+    <RowSheet
+      title={say.titles[removes ? "remove" : budget ? "change" : "add"]}
+      submit={removes ? say.removeNow : say.save}
+      result={result}
+      onSubmit={save}
+      onClose={() => onClose(false)}
+    >
+      {removes ? (
+        budget && <p class="name">{namesOf(budget)}</p>
+      ) : (
+        <>
+          <Chips title={say.whose} choices={named(known, agents, agentName)} marked={agents} onChange={setAgents} />
+          <label>
+            {say.units}
+            <input
+              type="text"
+              inputMode="numeric"
+              value={units || ""}
+              maxLength={9}
+              pattern="[0-9]*[1-9][0-9]*"
+              required
+              onInput={(event) => setUnits(Number(event.currentTarget.value.replace(/\D/g, "")))}
+            />
+          </label>
+        </>
+      )}
+      <div role="status">
+        {isWorking ? (
+          <p class="soft">{saving}</p>
+        ) : week ? (
+          agents.length > 0 && (
+            <p>
+              {say.most(numberOf(Math.max(0, ...days)))} {effect} {!week.whole && notAll}
+            </p>
+          )
         ) : (
-          <>
-            <Chips title={say.whose} choices={named(known, agents, agentName)} marked={agents} onChange={setAgents} />
-            <label>
-              {say.units}
-              <input
-                type="text"
-                inputMode="numeric"
-                value={units || ""}
-                maxLength={9}
-                pattern="[0-9]*[1-9][0-9]*"
-                required
-                onInput={(event) => setUnits(Number(event.currentTarget.value.replace(/\D/g, "")))}
-              />
-            </label>
-          </>
+          <p class="soft">{looking}</p>
         )}
-        <div role="status">
-          {isWorking ? (
-            <p class="soft">{saving}</p>
-          ) : week ? (
-            agents.length > 0 && (
-              <p>
-                {say.most(numberOf(Math.max(0, ...days)))} {effect} {!week.whole && notAll}
-              </p>
-            )
-          ) : (
-            <p class="soft">{looking}</p>
-          )}
-        </div>
-        <FormTrouble result={result} />
-        <p class="answers">
-          <button type="submit" class="solid" aria-disabled={isWorking}>
-            {removes ? say.removeNow : say.save}
-          </button>
-        </p>
-      </form>
-    </Sheet>
+      </div>
+    </RowSheet>
   );
 }

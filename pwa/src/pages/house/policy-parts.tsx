@@ -1,8 +1,46 @@
-/** What the forms of the policy share: chips to choose from, the ways into a form, an id, and what is told once it is saved. */
+/** What the forms of the policy share: the sheet around a form, chips to choose from, the ways into it, an id, and saving. */
 
+import type { ComponentChildren } from "preact";
 import type { PolicySaved } from "../../api.ts";
+import { request } from "../../house/api.ts";
 import { tell } from "../../house/deeds.ts";
+import type { FormResult } from "../../parts/form-result.ts";
+import { FormTrouble } from "../../parts/form-trouble.tsx";
+import { Sheet } from "../../parts/sheet.tsx";
 import { words } from "../../strings/index.ts";
+
+interface RowSheetProperties {
+  title: string;
+  submit: string; // what the button says
+  result: FormResult;
+  wide?: boolean; // as the form of a rule is
+  onSubmit: () => void;
+  onClose: () => void;
+  children: ComponentChildren;
+}
+
+/** The sheet in which one row is changed or taken out: its fields, what went wrong, and the button. */
+export function RowSheet({ title, submit, result, wide = false, onSubmit, onClose, children }: RowSheetProperties) {
+  return (
+    <Sheet title={title} onClose={onClose}>
+      <form
+        class={wide ? "fields rule-form" : "fields"}
+        onSubmit={(event) => {
+          event.preventDefault();
+          onSubmit();
+        }}
+      >
+        {children}
+        <FormTrouble result={result} />
+        <p class="answers">
+          <button type="submit" class="solid" aria-disabled={result.state === "working"}>
+            {submit}
+          </button>
+        </p>
+      </form>
+    </Sheet>
+  );
+}
 
 interface ChipsProperties {
   title: string;
@@ -57,7 +95,9 @@ export function ChangeOrRemove({ what, onPick }: { what: string; onPick: (remove
   );
 }
 
-export function tellSaved({ by_hand }: PolicySaved): void {
+/** Save one row, or take it out where it has no values, and tell so. */
+export async function saveRow(kind: "rules" | "rates" | "budgets", id: string, values?: object): Promise<void> {
+  const { by_hand } = await request<PolicySaved>(`/api/${kind}/${id}`, values, values ? "PUT" : "DELETE");
   const { settings } = words.value;
   tell(by_hand.length ? settings.byHand(by_hand.join(", ")) : settings.saved);
 }

@@ -1,16 +1,13 @@
 /** How often something may be done: the rates of the house, changed in a form like the rules. */
 
 import { useState } from "preact/hooks";
-import type { AgentsReply, PolicySaved, RateItem, RulesReply } from "../../api.ts";
-import { request } from "../../house/api.ts";
+import type { AgentsReply, RateItem, RulesReply } from "../../api.ts";
 import { useLive } from "../../house/live.ts";
 import { agentName } from "../../parts/agent-switch.tsx";
 import { useFormResult } from "../../parts/form-result.ts";
-import { FormTrouble } from "../../parts/form-trouble.tsx";
-import { Sheet } from "../../parts/sheet.tsx";
 import { words } from "../../strings/index.ts";
 import { toolWords } from "../../strings/tool-words.ts";
-import { ChangeOrRemove, Chips, idOf, named, tellSaved } from "./policy-parts.tsx";
+import { ChangeOrRemove, Chips, idOf, named, RowSheet, saveRow } from "./policy-parts.tsx";
 import { What } from "./rule-form.tsx";
 import { rateSentence, UNITS, unitOf } from "./rule-words.ts";
 
@@ -74,7 +71,6 @@ export function RateSheet({ wish: { rate, removes }, policy, onClose }: RateShee
   const [times, setTimes] = useState(String(fields.at_most));
   const [length, setLength] = useState(String(fields.per_seconds / UNITS[unit]));
   const [result, run] = useFormResult();
-  const isWorking = result.state === "working";
 
   const change = (some: Partial<RateItem>) => setFields({ ...fields, ...some });
   const { id: _id, ...values } = { ...fields, at_most: Number(times), per_seconds: Number(length) * UNITS[unit] };
@@ -83,70 +79,62 @@ export function RateSheet({ wish: { rate, removes }, policy, onClose }: RateShee
     void run(async () => {
       if (values.per_seconds > LONGEST_SECONDS) return { state: "done", ok: false, sentence: say.tooLong };
       const id = rate?.id ?? idOf(sentence, [...policy.rules, ...policy.rates, ...policy.budgets]);
-      const sent = removes ? undefined : values;
-      tellSaved(await request<PolicySaved>(`/api/rates/${id}`, sent, removes ? "DELETE" : "PUT"));
+      await saveRow("rates", id, removes ? undefined : values);
       onClose(true);
       return { state: "none" };
     });
   }
   return (
-    <Sheet title={say.titles[removes ? "remove" : rate ? "change" : "add"]} onClose={() => onClose(false)}>
-      <form
-        class="fields rule-form"
-        onSubmit={(event) => {
-          event.preventDefault();
-          save();
-        }}
-      >
-        <p class="rule-sentence" role="status">
-          {sentence}
-        </p>
-        {removes ? (
-          <p>{say.unlimited}</p>
-        ) : (
-          <>
-            <What fields={fields} tools={policy.tools.map(({ tool }) => tool)} onChange={change} />
-            <WholeNumber label={say.times} value={times} pattern="[0-9]{1,6}" onChange={setTimes} />
-            <div class="side-by-side">
-              <WholeNumber label={say.length} value={length} pattern="0*[1-9][0-9]{0,4}" onChange={setLength} />
-              <label>
-                {say.unit}
-                <select value={unit} onChange={(event) => setUnit(event.currentTarget.value as typeof unit)}>
-                  {Object.entries(say.units).map(([name, text]) => (
-                    <option key={name} value={name}>
-                      {text}
-                    </option>
-                  ))}
-                </select>
-              </label>
-            </div>
-            <Chips
-              title={forWhom}
-              choices={words.value.house.roles}
-              marked={fields.roles}
-              onChange={(roles) => change({ roles })}
-              note={anybody}
-            />
-            <Chips
-              title={say.through}
-              choices={named(known, fields.agents, agentName)}
-              marked={fields.agents}
-              onChange={(agents) => change({ agents })}
-              note={say.everyAgent}
-            />
-          </>
-        )}
-        <p class="soft" role="status">
-          {isWorking && saving}
-        </p>
-        <FormTrouble result={result} />
-        <p class="answers">
-          <button type="submit" class="solid" aria-disabled={isWorking}>
-            {removes ? say.removeNow : say.save}
-          </button>
-        </p>
-      </form>
-    </Sheet>
+    <RowSheet
+      title={say.titles[removes ? "remove" : rate ? "change" : "add"]}
+      submit={removes ? say.removeNow : say.save}
+      result={result}
+      wide
+      onSubmit={save}
+      onClose={() => onClose(false)}
+    >
+      <p class="rule-sentence" role="status">
+        {sentence}
+      </p>
+      {removes ? (
+        <p>{say.unlimited}</p>
+      ) : (
+        <>
+          <What fields={fields} tools={policy.tools.map(({ tool }) => tool)} onChange={change} />
+          <WholeNumber label={say.times} value={times} pattern="[0-9]{1,6}" onChange={setTimes} />
+          <div class="side-by-side">
+            <WholeNumber label={say.length} value={length} pattern="0*[1-9][0-9]{0,4}" onChange={setLength} />
+            <label>
+              {say.unit}
+              <select value={unit} onChange={(event) => setUnit(event.currentTarget.value as typeof unit)}>
+                {Object.entries(say.units).map(([name, text]) => (
+                  <option key={name} value={name}>
+                    {text}
+                  </option>
+                ))}
+              </select>
+            </label>
+          </div>
+          <Chips
+            title={forWhom}
+            choices={words.value.house.roles}
+            marked={fields.roles}
+            onChange={(roles) => change({ roles })}
+            note={anybody}
+          />
+          <Chips
+            title={say.through}
+            choices={named(known, fields.agents, agentName)}
+            marked={fields.agents}
+            onChange={(agents) => change({ agents })}
+            note={say.everyAgent}
+          />
+        </>
+      )}
+      <p class="soft" role="status">
+        {result.state === "working" && saving}
+      </p>
+    </RowSheet>
   );
 }
 

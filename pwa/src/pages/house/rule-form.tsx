@@ -1,7 +1,7 @@
 /** A rule of the house as a form of plain choices: what it would have done to the last week is seen before it is saved. */
 
 import { useState } from "preact/hooks";
-import type { PeopleReply, PolicySaved, PreviewReply, RoomsReply, RuleItem, RuleValues } from "../../api.ts";
+import type { PeopleReply, PreviewReply, RoomsReply, RuleItem, RuleValues } from "../../api.ts";
 import { HouseTrouble, request, sentenceOf } from "../../house/api.ts";
 import { useLive } from "../../house/live.ts";
 import { Icon } from "../../parts/icon.tsx";
@@ -9,7 +9,7 @@ import { Sheet } from "../../parts/sheet.tsx";
 import { momentOf } from "../../parts/when.ts";
 import { words } from "../../strings/index.ts";
 import { toolWords } from "../../strings/tool-words.ts";
-import { Chips, idOf, named, tellSaved } from "./policy-parts.tsx";
+import { Chips, idOf, named, saveRow } from "./policy-parts.tsx";
 import { deedOf, NEW_RULE, neverHasASay, type RuleFields, ruleSentence, ruleText, spanOf } from "./rule-words.ts";
 import { CHOICES, type Choice, chosenOf, GROUPS, type GroupName } from "./tool-groups.ts";
 
@@ -65,8 +65,7 @@ export function RuleSheet({ wish: { rule, removes }, rules, tools, onClose }: Ru
     setResult({ state: "previewed", of: present, preview: reply });
   }
   async function save(): Promise<void> {
-    const saved = await request<PolicySaved>(`/api/rules/${id}`, values ?? undefined, values ? "PUT" : "DELETE");
-    tellSaved(saved);
+    await saveRow("rules", id, values ?? undefined);
     onClose(true);
   }
   return (

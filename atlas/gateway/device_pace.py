@@ -1,4 +1,4 @@
-"""Paces who asks for the past or fills the log: what each device may still do, and how many exports are under way."""
+"""Paces who asks for the past, or has a page fail: what each device may still do."""
 
 from __future__ import annotations
 
@@ -9,7 +9,6 @@ import anyio
 from atlas.errors import RequestError
 from atlas.latest import Latest
 
-EXPORTS_AT_ONCE = 2
 ALLOWANCE = 60.0  # of a device; one of it grows back each second
 COSTS = {
     "search": 1.0,
@@ -20,11 +19,10 @@ COSTS = {
 REMEMBERED_DEVICES = 256
 
 
-class Pace:
+class DevicePace:
     """How much each device may still ask for; it grows back within a minute."""
 
     def __init__(self) -> None:
-        self.exports = anyio.CapacityLimiter(EXPORTS_AT_ONCE)
         self._left = Latest[str, tuple[float, float]](REMEMBERED_DEVICES)  # device → what was left, and when
 
     def take(self, device: str, cost: float) -> None:
